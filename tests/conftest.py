@@ -1,7 +1,14 @@
-"""What all tests share: folders of captures, plug-ins, Spark's process."""
+"""What all tests share: folders of captures, plug-ins, Spark's process.
+
+`pytest` alone runs the default suite, which needs no machine (`tests.kit.guard`); tests/system and tests/interop run
+when they are named.
+"""
 
 import gc
+import logging
 import os
+import signal
+from collections.abc import Generator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,11 +16,13 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # pyright: ignore[reportMissingTypeStubs]
 
-pytest_plugins = ["tests.kit.rules", "tests.kit.examples"]
+pytest_plugins = ["tests.kit.guard", "tests.kit.cost", "tests.kit.unstable", "tests.kit.rules", "tests.kit.examples"]
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
+ASIDE = (ROOT / "tests" / "system", ROOT / "tests" / "interop")
+"""Folders whose tests run only when an argument names them."""
 STREAMS = ("spark/test_stream_source.py", "spark/test_streaming.py")
 """Tests whose streams take so long that they have a Spark session of their own."""
 
@@ -40,11 +49,40 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups:
     return Groups(config, log)
 
 
+def pytest_configure() -> None:
+    """Take interrupts, as the programs that tests start then do: a shell ignores them for both in `command &`."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the suites that need a machine out of the one that needs none."""
+    if collection_path not in ASIDE:
+        return None
+    named = [(config.invocation_params.dir / each.partition("::")[0]).resolve() for each in config.args]
+    return None if any(each.is_relative_to(collection_path) for each in named) else True
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a module that uses the `spark` fixture so that the scheduler, which sees the text only, can't tell."""
+    """Put Spark's tests first, because they wait a lot.
+
+    Refuse a module that uses the `spark` fixture so that the scheduler, which sees the text only, can't tell.
+    """
+    items.sort(key=lambda item: not _scope_of(item.nodeid.partition("::")[0]))
     for module in {each.nodeid.partition("::")[0] for each in items if "spark" in getattr(each, "fixturenames", ())}:
         if not _scope_of(module):
             raise pytest.UsageError(f"{module}: write pytest.mark.spark, or the scheduler starts a session for it")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Nothing that is collected becomes garbage: the collector would go through all of it again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:
@@ -52,6 +90,16 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """Put the root logger's level back: a program of the docs sets it, and later tests would read an empty log."""
+    before = logging.root.level
+    try:
+        return (yield)
+    finally:
+        logging.root.setLevel(before)
 
 
 @pytest.fixture(scope="session")

@@ -3,16 +3,18 @@
 import os
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from amqp_sansio._classic.codec.table import RABBIT
-from tools.codegen import blocking, composites, extract, restrictions
+from amqp_sansio._ground import layouts as written_layouts
+from tools.codegen import blocking, composites, extract, initializers, layouts, restrictions, words
 from tools.codegen.__main__ import ROOT, TARGETS, main
 from tools.codegen.facts import FACTS, to_text
 from tools.codegen.methods import emit_methods
-from tools.codegen.model import Field, Method, read
+from tools.codegen.model import Field, Method, Spec, check, load, read
 from tools.codegen.module import Module, call, docstring
 
 SPECS = Path(os.environ.get("AMQP_SANSIO_SPECS", ROOT.parent / "shared" / "specs"))
@@ -114,17 +116,21 @@ def test_a_specification_is_read_as_it_is_written(tmp_path: Path) -> None:
 
 def test_generated_code_does_what_its_fields_say() -> None:
     fields = [
-        Field("a", "octet"), Field("", "long"), Field("b", "longstr"), *[
-            Field(f"bit_{n}", "bit") for n in range(9)
-        ], Field("c", "shortstr"), Field("", "shortstr"), Field("d", "table"),
-    ]  # fmt: skip
+        Field("a", "octet"),
+        Field("", "long"),
+        Field("b", "longstr"),
+        *[Field(f"bit_{n}", "bit") for n in range(9)],
+        Field("c", "shortstr"),
+        Field("", "shortstr"),
+        Field("d", "table"),
+    ]
     out = Module("Made up.", "amqp_sansio._classic.codec.")
     out.typing("Final")
-    method = Method("basic.ack", 7, 9, tuple(fields), frozenset({"client"}))
-    emit_methods(out, {"basic.ack": method})
+    method = Method("test.table", 7, 9, tuple(fields), frozenset({"client"}))
+    emit_methods(out, {"test.table": method})
     namespace: dict[str, Any] = {}
     exec(compile(out.text(), "made-up", "exec"), namespace)
-    made = namespace["BasicAck"]
+    made = namespace["TestTable"]
     rules = RABBIT
     bits = {f"bit_{n}": True for n in (0, 2, 8)}
     record = made(a=5, b=b"\xff", c="x", d={"t": True}, **bits)
@@ -139,15 +145,18 @@ def test_generated_code_does_what_its_fields_say() -> None:
 
 def test_lines_stay_within_their_width() -> None:
     # Fields that may be left out nest as deep as a record is long; the others are as wide as what people write.
-    wide = {composites.PATH, *restrictions.generate(), *blocking.generate()}
+    wide = {composites.PATH, *restrictions.generate(), *blocking.generate(), initializers.TARGET, layouts.TARGET}
     for name in GENERATED:
         width = 120 if name in wide else 100
         for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
             assert len(line) <= width, f"{name}: {line}"
     assert call("f(a, b)", 4) == ["f(a, b)"]
     assert call("f(" + "a" * 60 + ", " + "b" * 60 + ")", 4, "+ ") == [
-        "+ f(", "    " + "a" * 60 + ",", "    " + "b" * 60 + ",", ")",
-    ]  # fmt: skip
+        "+ f(",
+        "    " + "a" * 60 + ",",
+        "    " + "b" * 60 + ",",
+        ")",
+    ]
     assert docstring("One.", []) == ['"""One."""']
     assert docstring("One.", ["`a` two", "`b` three"]) == ['"""One.', "", "`a` two; `b` three.", '"""']
 
@@ -178,3 +187,63 @@ def test_a_composite_type_is_read_as_it_is_written(tmp_path: Path) -> None:
     text = composites.generate(tmp_path)[composites.PATH]
     assert "class ThingState(DeliveryState):" in text
     assert "`when`: seconds." in text
+
+
+def _module(code: str) -> ModuleType:
+    made = ModuleType("made_up")
+    exec(code, vars(made))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("code", "same"),
+    [
+        pytest.param('class A:\n    __slots__ = ("y", "x")', True, id="another order"),
+        pytest.param('class A:\n    __slots__ = ("x", "y")\n    def f(self): ...', True, id="a method"),
+        pytest.param('class A:\n    __slots__ = ("x", "y", "z")', False, id="one more"),
+        pytest.param('class A:\n    __slots__ = ("x", "z")', False, id="another one"),
+        pytest.param('class B:\n    __slots__ = ("x", "y")', False, id="another class"),
+    ],
+)
+def test_a_layout_changes_with_the_slots(code: str, same: bool) -> None:
+    before = layouts.layout([_module('class A:\n    __slots__ = ("x", "y")')])
+    assert (layouts.layout([_module(code)]) == before) is same
+
+
+def test_every_layout_is_made_of_something_and_no_two_are_equal() -> None:
+    numbers = {name: getattr(written_layouts, name) for name in layouts.ROOMS}
+    assert len(set(numbers.values())) == len(numbers)
+    assert layouts.layout([]) not in numbers.values()
+
+
+def _method(name: str, number: int, *replies: str) -> Method:
+    return Method(name, 60, number, (), frozenset({"client"}), replies)
+
+
+def test_two_methods_with_one_number_are_refused() -> None:
+    spec = Spec({"basic.one": _method("basic.one", 10), "basic.two": _method("basic.two", 10)})
+    with pytest.raises(ValueError, match=r"^made-up: basic\.one and basic\.two have one number, 60/10$"):
+        check("made-up", spec)
+
+
+def test_an_answer_that_there_is_not_is_refused() -> None:
+    spec = Spec({"basic.one": _method("basic.one", 10, "basic.one-ok")})
+    with pytest.raises(ValueError, match=r"^made-up: basic\.one is answered by basic\.one-ok"):
+        check("made-up", spec)
+
+
+def test_missing_words_are_named_with_their_file() -> None:
+    with pytest.raises(ValueError, match=r"^basic\.made-up has no sentence: .*METHODS of tools/codegen/words\.py$"):
+        words.method_words("basic.made-up")
+    with pytest.raises(ValueError, match=r"^field made_up of basic\.ack has no words: .*tools/codegen/words\.py$"):
+        words.field_words("basic.ack", "made_up")
+    assert words.field_words("test.string", "string_1") == ""
+
+
+def test_no_word_is_left_over() -> None:
+    specs = load().values()
+    methods = {name for spec in specs for name in spec.methods}
+    fields = {item.name for spec in specs for method in spec.methods.values() for item in method.fields}
+    fields |= {item.name for spec in specs for _, items in spec.properties.values() for item in items}
+    assert set(words.METHODS) == methods
+    assert set(words.FIELDS) <= fields

@@ -82,12 +82,24 @@ from amqp_sansio.uri import AmqpUri, UriError, parse
             AmqpUri("amqp", "h", 5672, options=(("name", "a+b"), ("x=y", "&"), ("name", ""))),
         ),
         ("amqp://h?", AmqpUri("amqp", "h", 5672)),
+        # WebSockets.
+        ("amqp+ws://h", AmqpUri("amqp+ws", "h", 80, path="/")),
+        ("amqps+ws://h:8443/v?path=/a/b", AmqpUri("amqps+ws", "h", 8443, vhost="v", path="/a/b")),
+        ("AMQP+WS://u:p@[::1]:1/%2F", AmqpUri("amqp+ws", "::1", 1, "u", "p", path="/")),
+        ("ws://h", AmqpUri("ws", "h", 80, path="/")),
+        ("wss://h/$servicebus/websocket", AmqpUri("wss", "h", 443, path="/$servicebus/websocket")),
+        ("wss://h/a%20b/?vhost=x%2Fy&heartbeat=5", AmqpUri("wss", "h", 443, vhost="x/y", heartbeat=5, path="/a b/")),
+        ("ws://h/%25?name=a", AmqpUri("ws", "h", 80, path="/%", options=(("name", "a"),))),
+        ("wss://h/?verify=verify_none", AmqpUri("wss", "h", 443, verify="verify_none", path="/")),
+        ("amqp://h?path=/x&vhost=y", AmqpUri("amqp", "h", 5672, options=(("path", "/x"), ("vhost", "y")))),
+        ("ws://h/?path=/x", AmqpUri("ws", "h", 80, options=(("path", "/x"),), path="/")),
     ],
 )
 def test_accepted(text: str, uri: AmqpUri) -> None:
     parsed = parse(text)
     assert parsed == uri
-    assert parsed.tls == (uri.scheme == "amqps")
+    assert parsed.tls == (uri.scheme in ("amqps", "amqps+ws", "wss"))
+    assert parsed.websocket == (uri.scheme not in ("amqp", "amqps")) == bool(parsed.path)
     assert parse(parsed.format()) == uri
     assert pickle.loads(pickle.dumps(parsed)) == uri
 
@@ -101,6 +113,12 @@ def test_accepted(text: str, uri: AmqpUri) -> None:
         ("http://host", "scheme", 0, "neither"),
         ("pyamqp://host", "scheme", 0, "neither"),
         ("amqp+ssl://host", "scheme", 0, "neither"),
+        ("amqp+ws://host?path=x", "query", 15, "doesn't begin with '/'"),
+        ("amqp+ws://host?path=", "query", 15, "doesn't begin with '/'"),
+        ("ws://host/a?vhost=", "query", 12, "vhost is empty"),
+        ("ws://host/a?cacertfile=x", "query", 12, "begin with wss://"),
+        ("amqp+ws://host?verify=verify_peer", "query", 15, "begin with amqps+ws://"),
+        ("ws://host/%zz", "path", 10, "two hex digits"),
         ("amqp://host\n", "URI", 11, "a file often ends in a newline"),
         (" amqp://host", "URI", 0, "a space or control character"),
         ("amqp://a b@host", "URI", 8, "percent-encode it"),

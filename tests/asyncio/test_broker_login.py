@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import doctest
 import logging
-import socket
 import ssl
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +18,7 @@ from amqp_sansio_asyncio import BrokerServer, connect, serve_broker
 from amqp_sansio_asyncio.broker_driver import certificate_name
 from tests.kit.asyncio_broker import until
 from tests.kit.asyncio_loops import run
-from tests.kit.certificates import Certificates, make_certificates
+from tests.kit.certificates import Certificates, kept_certificates
 
 VERSIONS = (AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
 CLASSIC = (AMQP_0_8, AMQP_0_9_1)
@@ -30,8 +28,8 @@ SETTINGS = Settings(
 
 
 @pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    return make_certificates(tmp_path_factory.mktemp("certificates"), user="card")
+def certificates() -> Certificates:
+    return kept_certificates("card")
 
 
 def address(broker: BrokerServer, rest: str = "/") -> str:
@@ -92,9 +90,17 @@ def test_mechanisms_that_a_client_may_use(version: Version, mechanism: Any) -> N
         ScramSha256("card", "x"),
         ScramSha256("guest", "guest", authzid="me"),
     ],
-    ids=["wrong", "nobody", "for-another", "no-password", "scram-wrong", "scram-nobody", "scram-no-password",
-         "scram-for-another"],
-)  # fmt: skip
+    ids=[
+        "wrong",
+        "nobody",
+        "for-another",
+        "no-password",
+        "scram-wrong",
+        "scram-nobody",
+        "scram-no-password",
+        "scram-for-another",
+    ],
+)
 def test_a_refused_login_has_the_versions_code(version: Version, mechanism: ClientMechanism) -> None:
     """0-9-1: 403 for who announces that it takes that; 0-8: the socket; 0-10: 320; 1.0: sasl-outcome auth."""
 
@@ -154,12 +160,13 @@ def test_1_0_without_sasl_is_for_anonymous_clients() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_virtual_hosts(version: Version) -> None:
-    unknown: dict[Version, object] = {
-        AMQP_0_8: 530, AMQP_0_9_1: 530, AMQP_0_10: 402, AMQP_1_0: "amqp:not-found",
-    }  # fmt: skip
+    unknown: dict[Version, object] = {AMQP_0_8: 530, AMQP_0_9_1: 530, AMQP_0_10: 402, AMQP_1_0: "amqp:not-found"}
     barred: dict[Version, object] = {
-        AMQP_0_8: 530, AMQP_0_9_1: 530, AMQP_0_10: 320, AMQP_1_0: "amqp:unauthorized-access",
-    }  # fmt: skip
+        AMQP_0_8: 530,
+        AMQP_0_9_1: 530,
+        AMQP_0_10: 320,
+        AMQP_1_0: "amqp:unauthorized-access",
+    }
 
     async def main() -> None:
         async with serve_broker(SETTINGS) as broker:
@@ -204,8 +211,8 @@ def test_tls_and_external(certificates: Certificates, version: Version) -> None:
     run(main())
 
 
-def test_a_certificate_of_nobodys(tmp_path: Path) -> None:
-    certificates = make_certificates(tmp_path, user="stranger")
+def test_a_certificate_of_nobodys() -> None:
+    certificates = kept_certificates("stranger")
 
     async def main() -> None:
         async with serve_broker(SETTINGS, ssl=tls_server(certificates)) as broker:
@@ -230,13 +237,13 @@ def test_no_tls_where_it_is_wanted(certificates: Certificates) -> None:
 def test_a_handshake_that_ends_too_late(certificates: Certificates) -> None:
     async def main() -> None:
         broker = await serve_broker(SETTINGS, ssl=tls_server(certificates))
-        with socket.create_connection(("127.0.0.1", broker.port)) as sock:
-            await asyncio.sleep(0.05)
-            await broker.close(timeout=0.2)
-            context = ssl.create_default_context(cafile=str(certificates.ca))
-            reader, writer = await asyncio.open_connection(sock=sock, ssl=context, server_hostname="localhost")
-            assert await reader.read() == b""
-            writer.close()
+        reader, writer = await asyncio.open_connection("127.0.0.1", broker.port)
+        await asyncio.sleep(0.05)
+        await broker.close(timeout=0.2)
+        context = ssl.create_default_context(cafile=str(certificates.ca))
+        await writer.start_tls(context, server_hostname="localhost")
+        assert await reader.read() == b""
+        writer.close()
         assert not broker.connections and not broker.hub.clients
 
     run(main())
@@ -253,7 +260,7 @@ def test_a_handshake_that_ends_too_late(certificates: Certificates) -> None:
         ({"subject": ((("commonName", ""),),), "subjectAltName": ()}, ""),
     ],
     ids=["none", "empty", "common-name", "of-two", "alternative", "nameless"],
-)  # fmt: skip
+)
 def test_whom_a_certificate_names(certificate: object, name: str) -> None:
     assert certificate_name(certificate) == name
 

@@ -20,14 +20,14 @@ from amqp_sansio_asyncio.amqp_1_0 import Connection as Connection10
 from tests.kit.asyncio_broker import driver_of, state_of, until
 from tests.kit.asyncio_loops import Problems, run
 from tests.kit.asyncio_stepping import Suspend, at_once, cancelled_at, with_the_answer
-from tests.kit.scripted import ScriptedBroker
 from tests.kit.sync_user import VERSIONS, each_version
+from tests.kit.world_broker import WorldBroker
 
 
 @pytest.fixture
-def broker() -> Generator[ScriptedBroker]:
+def broker() -> Generator[WorldBroker]:
     """A broker with queues."""
-    with ScriptedBroker() as broker:
+    with WorldBroker() as broker:
         for name in ("q", "empty", "rpc", "check"):
             broker.fill(name)
         yield broker
@@ -133,7 +133,7 @@ WORK: dict[Version, tuple[Callable[[Any, int], Coroutine[Any, Any, None]], int, 
 """The work of each version, how often it waits at least, and how many messages it leaves at most."""
 
 
-async def check(connection: Any, broker: ScriptedBroker, version: Version, before: int) -> None:
+async def check(connection: Any, broker: WorldBroker, version: Version, before: int) -> None:
     """The connection works, no channel, link or consumer is left, and every message is in the queue."""
     client = driver_of(connection).core
     own = "channels" if version is AMQP_0_9_1 else "sessions"
@@ -158,7 +158,7 @@ async def check(connection: Any, broker: ScriptedBroker, version: Version, befor
 
 @pytest.mark.parametrize("cancel", [at_once, with_the_answer])
 @each_version
-def test_cancelled_at_every_step(broker: ScriptedBroker, version: Version, cancel: Suspend) -> None:
+def test_cancelled_at_every_step(broker: WorldBroker, version: Version, cancel: Suspend) -> None:
     work, least, _ = WORK[version]
 
     async def main() -> None:
@@ -177,11 +177,11 @@ def test_cancelled_at_every_step(broker: ScriptedBroker, version: Version, cance
             assert number > least
         assert problems.contexts == []
 
-    run(main(), 100)
+    run(main(), world=broker.world)
 
 
 @each_version
-def test_connecting_is_cancelled_at_every_step(broker: ScriptedBroker, version: Version) -> None:
+def test_connecting_is_cancelled_at_every_step(broker: WorldBroker, version: Version) -> None:
     async def main() -> None:
         problems = Problems()
         problems.watch()
@@ -200,10 +200,10 @@ def test_connecting_is_cancelled_at_every_step(broker: ScriptedBroker, version: 
         assert number > 2
         assert problems.contexts == []
 
-    run(main())
+    run(main(), world=broker.world)
 
 
-def test_a_cancelled_request_is_waited_for_no_more(broker: ScriptedBroker) -> None:
+def test_a_cancelled_request_is_waited_for_no_more(broker: WorldBroker) -> None:
     async def main() -> None:
         async with connect(broker.url) as connection:
             ch = await connection.open_channel()
@@ -213,11 +213,11 @@ def test_a_cancelled_request_is_waited_for_no_more(broker: ScriptedBroker) -> No
                     await ch.request(b"nobody answers", routing_key="q")
             assert client._waiting == {}
 
-    run(main())
+    run(main(), world=broker.world)
 
 
 @pytest.mark.parametrize("version", VERSIONS[1:], ids=lambda each: each.label)
-def test_a_message_of_a_cancelled_sender_is_awaited_by_others(broker: ScriptedBroker, version: Version) -> None:
+def test_a_message_of_a_cancelled_sender_is_awaited_by_others(broker: WorldBroker, version: Version) -> None:
     kind = Delivery if version is AMQP_1_0 else MessageReceived
     accepted: object = Accepted10() if version is AMQP_1_0 else Accepted()
     held: list[Any] = []
@@ -249,11 +249,11 @@ def test_a_message_of_a_cancelled_sender_is_awaited_by_others(broker: ScriptedBr
             broker.peer.do(lambda: broker.peer.pass_on(held[0]))
             assert [await each for each in tasks[1:]] == [accepted] * 2
 
-    run(main())
+    run(main(), world=broker.world)
 
 
 @pytest.mark.parametrize("version", VERSIONS[1:], ids=lambda each: each.label)
-def test_work_cancelled_in_a_transaction_is_rolled_back(broker: ScriptedBroker, version: Version) -> None:
+def test_work_cancelled_in_a_transaction_is_rolled_back(broker: WorldBroker, version: Version) -> None:
     async def main() -> None:
         async with connect(broker.url, version=version) as connection, connection.open_session() as session:
             one: Any = session
@@ -290,4 +290,4 @@ def test_work_cancelled_in_a_transaction_is_rolled_back(broker: ScriptedBroker, 
                 await branch.commit(one_phase=True)
                 assert broker.bodies("q") == [b"x", b"y"]
 
-    run(main())
+    run(main(), world=broker.world)

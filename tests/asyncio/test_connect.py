@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.uri import UriError
 from amqp_sansio_asyncio import connect
 from tests.kit.asyncio_broker import broker
-from tests.kit.asyncio_loops import run, run_fast
+from tests.kit.asyncio_loops import run
 
 
 async def failure(url: str, **options: Any) -> EndpointClosed:
@@ -66,7 +65,7 @@ def test_a_server_that_says_nothing_is_given_up() -> None:
             error = await failure(url, handshake_timeout=2.0)
         assert "did not finish" in str(error)
 
-    run_fast(main())
+    run(main())
 
 
 def test_a_transport_that_does_not_come_about_times_out() -> None:
@@ -77,12 +76,10 @@ def test_a_transport_that_does_not_come_about_times_out() -> None:
         with pytest.raises(TimeoutError, match=r"within 2\.5 seconds"):
             await connect("amqp://localhost?connection_timeout=2500", connector=never)
 
-    run_fast(main())
+    run(main())
 
 
-def test_a_connector_brings_another_transport(tmp_path: Path) -> None:
-    path = str(tmp_path / "amqp.socket")
-
+def test_a_connector_brings_another_transport() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         async with broker() as (server, _):
@@ -98,9 +95,10 @@ def test_a_connector_brings_another_transport(tmp_path: Path) -> None:
                 await asyncio.gather(copy(reader, up_writer), copy(up_reader, writer))
 
             async with (
-                await asyncio.start_unix_server(relay, path),
+                await asyncio.start_server(relay, "127.0.0.1", 0) as listening,
                 connect(
-                    "amqp://guest:guest@localhost", connector=lambda factory: loop.create_unix_connection(factory, path)
+                    "amqp://guest:guest@localhost",
+                    connector=lambda factory: loop.create_connection(factory, *listening.sockets[0].getsockname()),
                 ) as connection,
             ):
                 channel = await connection.open_channel()

@@ -28,7 +28,7 @@ from amqp_sansio_asyncio.amqp_1_0 import server as server_1_0
 from tests.kit.asyncio_broker import url_of
 from tests.kit.asyncio_loops import run
 from tests.kit.held_1_0 import answer
-from tests.kit.scripted import ScriptedBroker
+from tests.kit.world_broker import WorldBroker
 
 serve: Any = serve_one
 """For a version that a parameter names."""
@@ -117,11 +117,11 @@ def test_the_example_runs(version: Version, name: str, source: str, names: dict[
                 replies.cancel()
                 await asyncio.wait([replies])
 
-    with ScriptedBroker() as broker:
+    with WorldBroker() as broker:
         for queue in ("jobs", "rpc", "orders", "temporary", "answers", "replies"):
             broker.fill(queue)
         broker.publish(b"1", routing_key="jobs")
-        run(main(broker.url))
+        run(main(broker.url), world=broker.world)
 
 
 @pytest.mark.parametrize("module", [server_0_10, server_1_0])

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Any, cast
 
 import pytest
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, By, CloseReport, EndpointClosed
+from amqp_sansio import (
+    AMQP_0_8,
+    AMQP_0_9_1,
+    AMQP_0_10,
+    AMQP_1_0,
+    By,
+    CloseReport,
+    EndpointClosed,
+    LinkEnded,
+    SessionEnded,
+)
 from amqp_sansio.amqp_0_9_1 import BasicPublish, Config, Published, QueueDeclare, QueueDeclareOk, Request
+from amqp_sansio.amqp_1_0 import Config as Config10
 from amqp_sansio.events import Closed, Event, Opened
 from amqp_sansio.limits import Limits
 from amqp_sansio_asyncio import ServerConnection, connect, serve
 from tests.kit.asyncio_broker import broker, driver_of, until, url_of
-from tests.kit.asyncio_loops import run, run_fast
+from tests.kit.asyncio_loops import run
 
 
 async def ignore(connection: ServerConnection) -> None:
@@ -46,9 +58,7 @@ def test_a_handler_gets_events_in_order_and_closed_last() -> None:
                 assert await ch.call(QueueDeclare(queue="q")) == QueueDeclareOk("q", 1, 2)
                 await ch.publish(b"x")
             await until(lambda: not server.connections)
-        assert [type(event).__name__ for event in events] == [
-            "Opened", "Request", "Published", "Closed", "Closed",
-        ]  # fmt: skip
+        assert [type(event).__name__ for event in events] == ["Opened", "Request", "Published", "Closed", "Closed"]
         assert isinstance(events[0], Opened)
         last = events[-1]
         assert isinstance(last, Closed)
@@ -144,7 +154,7 @@ def test_the_server_closes_when_a_client_never_answers() -> None:
             assert b"CONNECTION_FORCED" in await reader.read()
             writer.close()
 
-    run_fast(main())
+    run(main())
 
 
 def test_a_client_that_says_nothing_or_rubbish_is_dropped() -> None:
@@ -159,7 +169,7 @@ def test_a_client_that_says_nothing_or_rubbish_is_dropped() -> None:
                 writer.close()
             await until(lambda: not server.connections, 30)
 
-    run_fast(main())
+    run(main())
 
 
 def test_versions_and_what_is_offered_instead() -> None:
@@ -169,7 +179,7 @@ def test_versions_and_what_is_offered_instead() -> None:
             for version in (AMQP_0_8, AMQP_0_9_1):
                 async with connect(url_of(server), version=version) as connection:
                     assert connection.core.dialect.version is version
-            for asked, offered in ((b"AMQP\0\1\0\0", b"AMQP\x00\x00\x09\x01"), (b"GET ", b"AMQP\x01\x01\x08\x00")):
+            for asked, offered in ((b"AMQP\0\1\0\0", b"AMQP\x00\x00\x09\x01"), (b"GOT ", b"AMQP\x01\x01\x08\x00")):
                 reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
                 for octet in asked:
                     writer.write(bytes((octet,)))
@@ -335,5 +345,112 @@ def test_the_handlers_connection_sends_and_replies() -> None:
         async with serve(handle) as server, connect(url_of(server)) as connection:
             ch = await connection.open_channel()
             assert ch.is_open
+
+    run(main())
+
+
+# Requests that a handler doesn't answer.
+
+
+def test_a_request_that_the_handler_passes_over_ends_the_connection_with_540(caplog: pytest.LogCaptureFixture) -> None:
+    events: list[Event] = []
+
+    async def handle(connection: ServerConnection) -> None:
+        async for event in connection:
+            events.append(event)
+
+    async def main() -> None:
+        async with serve(handle) as server, connect(url_of(server)) as connection:
+            ch = await connection.open_channel()
+            with pytest.raises(EndpointClosed, match="540 NOT_IMPLEMENTED"):
+                await ch.call(QueueDeclare(queue="q"))
+            report = await connection.wait_closed()
+            assert (report.code, report.class_id, report.method_id) == (540, 50, 10)
+
+    run(main())
+    assert isinstance(events[-1], Closed)
+    assert caplog.text.count("queue.declare on channel 1 isn't answered by the handler") == 1
+
+
+def test_a_handler_may_answer_with_a_close_of_the_channel() -> None:
+    async def handle(connection: ServerConnection) -> None:
+        async for event in connection:
+            if isinstance(event, Request):
+                connection.channel(event.channel).close(404, "NOT_FOUND - no queue", event.method)
+
+    async def main() -> None:
+        async with serve(handle) as server, connect(url_of(server)) as connection:
+            for _ in range(2):
+                ch = await connection.open_channel()
+                with pytest.raises(EndpointClosed, match="404"):
+                    await ch.call(QueueDeclare(queue="q"))
+            assert connection.is_open
+
+    run(main())
+
+
+def test_a_handler_may_answer_later() -> None:
+    async def handle(connection: ServerConnection) -> None:
+        asked: list[Request] = []
+        async for event in connection:
+            if isinstance(event, Request):
+                connection.later(event)
+                asked.append(event)
+            elif isinstance(event, Published):
+                for each in asked:
+                    connection.channel(each.channel).reply(QueueDeclareOk("q", 0, 0))
+
+    async def main() -> None:
+        async with serve(handle) as server, connect(url_of(server)) as connection:
+            ch = await connection.open_channel()
+            calls = [asyncio.ensure_future(ch.call(QueueDeclare(queue="q"))) for _ in range(2)]
+            await asyncio.sleep(0)
+            await ch.publish(b"now")
+            assert await asyncio.gather(*calls) == [QueueDeclareOk("q", 0, 0)] * 2
+
+    run(main())
+
+
+@pytest.mark.parametrize("version", [AMQP_0_10, AMQP_1_0], ids=lambda version: version.label)
+def test_a_request_of_the_other_versions_is_refused_too(version: Any, caplog: pytest.LogCaptureFixture) -> None:
+    from amqp_sansio.amqp_0_10 import SessionRequested as SessionOf010
+    from amqp_sansio.amqp_1_0 import SessionRequested as SessionOf10
+
+    async def handle(connection: Any) -> None:
+        async for event in connection:
+            if isinstance(event, SessionOf010):
+                await connection.accept_session(event)
+            elif isinstance(event, SessionOf10):
+                connection.session(event.channel).accept()
+
+    async def main() -> None:
+        async with serve(handle, version=version) as server:
+            opening = cast("Any", connect)(url_of(server), version=version)
+            async with await opening as connection:
+                session = await connection.open_session()
+                with pytest.raises((SessionEnded, LinkEnded, EndpointClosed), match="this server has no answer to"):
+                    if version is AMQP_1_0:
+                        await session.open_sender("q")
+                    else:
+                        await session.declare_queue("q")
+
+    run(main())
+    assert "isn't answered by the handler" in caplog.text
+
+
+@pytest.mark.parametrize("configs", [{}, {"configs": {AMQP_1_0: Config10()}}], ids=["default", "configured"])
+def test_users_log_in_to_1_0_whatever_its_configuration_says_of_the_rest(configs: dict[str, Any]) -> None:
+    async def handle(connection: Any) -> None:
+        async for _ in connection:
+            pass
+
+    async def main() -> None:
+        options = configs or {"version": AMQP_1_0}
+        async with serve(handle, authenticate={"ann": "pw"}, **options) as server:
+            async with connect(url_of(server, user="ann:pw@"), version=AMQP_1_0) as connection:
+                assert connection.is_open
+            for user in ("ann:wrong@", ""):
+                with pytest.raises(EndpointClosed):
+                    await connect(url_of(server, user=user), version=AMQP_1_0)
 
     run(main())

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import pickle
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -23,14 +21,13 @@ from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.events import Accepted, Closed, Event
 from amqp_sansio.limits import Limits
 from amqp_sansio.sasl import Credentials
-from amqp_sansio_asyncio import Server, SessionEnded, SessionKeeper, connect
+from amqp_sansio_asyncio import Server, SessionEnded, connect
 from amqp_sansio_asyncio import serve as serve_one
 from amqp_sansio_asyncio.amqp_0_10 import Connection as Connection010
 from amqp_sansio_asyncio.amqp_0_10 import Session as Session010
-from amqp_sansio_cli.main import main as cli
-from tests.asyncio.test_recording import streams_of
+from amqp_sansio_asyncio.amqp_0_10 import SessionKeeper
 from tests.kit.asyncio_broker import connect_small, driver_of, until, url_of
-from tests.kit.asyncio_loops import run, run_fast
+from tests.kit.asyncio_loops import run
 
 serve: Any = serve_one
 """For a version that a parameter names."""
@@ -270,7 +267,7 @@ def test_a_client_that_says_nothing_more(version: Version) -> None:
             assert len(await reader.read()) > 8  # The header, what is offered, the end.
             writer.close()
 
-    run_fast(main())
+    run(main())
 
 
 @each_version
@@ -317,33 +314,6 @@ def test_a_sender_waits_for_a_server_that_does_not_read(version: Version) -> Non
             await until(lambda: len(made.bodies) in (sent, sent + 1))
 
     run(main())
-
-
-@each_version
-def test_recordings_are_replayed_and_hold_no_secrets(
-    version: Version, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    mine, theirs = tmp_path / "client", tmp_path / "server"
-
-    async def main() -> None:
-        users = {"guest": "open sesame"}
-        async with serve(Accepting().handle, version=version, authenticate=users, record=theirs) as server:
-            url = url_of(server, user="guest:open%20sesame@")
-            async with connect(url, version=version, record=mine) as client:
-                assert await accepts(client, version, b"the message")
-
-    run(main())
-    for path in (mine, theirs):
-        for client, _, end in streams_of(path.read_bytes()):
-            assert client.startswith(b"AMQP\1\1\0\x0a" if version is AMQP_0_10 else b"AMQP\3\1\0\0")
-            assert b"open sesame" not in client
-            assert b"the message" in client
-            assert end.how == "fin"
-        assert cli(["lint", str(path)]) == 0
-        capsys.readouterr()
-        assert cli(["replay", str(path), "--table", "messages"]) == 0
-        (row,) = [json.loads(each) for each in capsys.readouterr().out.splitlines()]
-        assert (row["protocol"], row["kind"], row["outcome"]) == (version.label, "publish", "accepted")
 
 
 # Sessions of 0-10 that a server keeps.
@@ -460,4 +430,4 @@ def test_the_keeper_tells_what_expires() -> None:
         await asyncio.sleep(100)
         assert told == [("guest", b"mine")]
 
-    run_fast(main(), 20)
+    run(main())

@@ -14,12 +14,12 @@ from amqp_sansio.sasl import Credentials
 from amqp_sansio_asyncio import ServerConnection, connect
 from tests.kit.asyncio_broker import broker, fill
 from tests.kit.asyncio_loops import Problems, run
-from tests.kit.certificates import Certificates, make_certificates
+from tests.kit.certificates import Certificates, kept_certificates
 
 
 @pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    return make_certificates(tmp_path_factory.mktemp("certificates"))
+def certificates() -> Certificates:
+    return kept_certificates()
 
 
 def server_context(certificates: Certificates) -> ssl.SSLContext:

@@ -149,9 +149,11 @@ def classic_content(
 ) -> ClassicContent:
     """A message as a client of 0-9-1 would write it."""
     properties = BasicProperties(
-        headers=headers, delivery_mode=2 if persistent else None, priority=priority,
+        headers=headers,
+        delivery_mode=2 if persistent else None,
+        priority=priority,
         expiration=None if milliseconds is None else str(milliseconds),
-    )  # fmt: skip
+    )
     return ClassicContent(AMQP_0_9_1, properties.encode(TABLES), TABLES, body)
 
 
@@ -244,20 +246,42 @@ class Both:
         body = b"%d:" % self.bodies + b"." * size
         content = classic_content(body, headers, priority, milliseconds, persistent)
         note = Note(
-            body, exchange, key, headers, priority or 0, None if milliseconds is None else milliseconds / 1000,
-            persistent=persistent, kept=content.octets,
-        )  # fmt: skip
+            body,
+            exchange,
+            key,
+            headers,
+            priority or 0,
+            None if milliseconds is None else milliseconds / 1000,
+            persistent=persistent,
+            kept=content.octets,
+        )
         branch = None if transaction is None else self.transactions[transaction]
         result, expected = self.do(
             Publish(
-                self.owners[owner], exchange, key, content, mandatory, immediate, branch, alternates, chained,
-                rerouted, promised,
+                self.owners[owner],
+                exchange,
+                key,
+                content,
+                mandatory,
+                immediate,
+                branch,
+                alternates,
+                chained,
+                rerouted,
+                promised,
             ),
             lambda: self.naive.publish(
-                owner, note, mandatory=mandatory, immediate=immediate, transaction=transaction,
-                alternates=alternates, chained=chained, rerouted=rerouted, promised=promised,
+                owner,
+                note,
+                mandatory=mandatory,
+                immediate=immediate,
+                transaction=transaction,
+                alternates=alternates,
+                chained=chained,
+                rerouted=rerouted,
+                promised=promised,
             ),
-        )  # fmt: skip
+        )
         if isinstance(result, Published):
             # Whether a consumer got it at once is said only to who asks.
             consumed = result.consumed if immediate else expected[1]
@@ -411,12 +435,30 @@ class Both:
         creator = None if naive.creator not in self.naive.owners else self.owners[naive.creator]
         lifetime = None if queue.lifetime is None else queue.lifetime.value
         same(
-            (queue.durable, queue.auto_delete, queue.exclusive_to, queue.alternate, queue.outlives, lifetime,
-             queue.creator, queue.links, queue.options.expires is None or queue.used_at),
-            (naive.durable, naive.auto_delete, exclusive, naive.alternate, naive.outlives, naive.lifetime,
-             creator, len(naive.links), "x-expires" not in naive.arguments or naive.used),
+            (
+                queue.durable,
+                queue.auto_delete,
+                queue.exclusive_to,
+                queue.alternate,
+                queue.outlives,
+                lifetime,
+                queue.creator,
+                queue.links,
+                queue.options.expires is None or queue.used_at,
+            ),
+            (
+                naive.durable,
+                naive.auto_delete,
+                exclusive,
+                naive.alternate,
+                naive.outlives,
+                naive.lifetime,
+                creator,
+                len(naive.links),
+                "x-expires" not in naive.arguments or naive.used,
+            ),
             queue.name,
-        )  # fmt: skip
+        )
         if queue.options.single_active_consumer:
             active = None if naive.active is None else self.consumers[naive.active.number]
             same(queue.active, active, f"the active consumer of {queue.name}")
@@ -475,7 +517,8 @@ class Both:
         same(self.broker.ledger.is_blocked, self.blocked, "whether publishers are held up")
         if not self.broker.ledger.held_up:
             limits = self.broker.limits
-            if (kept > limits.memory_high and not self.blocked) or (kept <= limits.memory_low and self.blocked):
+            total = kept + self.broker.ledger.topology if kept else 0
+            if (total > limits.memory_high and not self.blocked) or (total <= limits.memory_low and self.blocked):
                 fail(f"publishers are held up: {self.blocked}, with {kept} octets")
         waiting = [each.expires for each in self.naive.every if each.state == "available" and each.expires is not None]
         waiting += [

@@ -44,26 +44,42 @@ FEW = st.sampled_from((1, 1, 1, 2, 3))
 
 TIMES: tuple[dict[str, Any], ...] = ({"x-message-ttl": 0}, {"x-message-ttl": 2000}, {"x-expires": 3000})
 BOUNDS: tuple[dict[str, Any], ...] = (
-    {"x-max-length": 0}, {"x-max-length": 2}, {"x-max-length": 3, "x-overflow": "drop-head"},
-    {"x-max-length-bytes": 12}, {"x-max-length": 1, "x-overflow": "reject-publish"},
+    {"x-max-length": 0},
+    {"x-max-length": 2},
+    {"x-max-length": 3, "x-overflow": "drop-head"},
+    {"x-max-length-bytes": 12},
+    {"x-max-length": 1, "x-overflow": "reject-publish"},
     {"x-max-length-bytes": 9, "x-overflow": "reject-publish-dlx"},
-)  # fmt: skip
+)
 DEATHS: tuple[dict[str, Any], ...] = (
     {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "qa"},
-    {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "qb"}, {"x-dead-letter-exchange": "amq.fanout"},
-    {"x-dead-letter-exchange": "ea"}, {"x-dead-letter-exchange": ""},
-)  # fmt: skip
+    {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "qb"},
+    {"x-dead-letter-exchange": "amq.fanout"},
+    {"x-dead-letter-exchange": "ea"},
+    {"x-dead-letter-exchange": ""},
+)
 RETRIES: tuple[dict[str, Any], ...] = ({"x-delivery-limit": 0}, {"x-delivery-limit": 1})
 PRIORITIES: tuple[dict[str, Any], ...] = ({"x-max-priority": 0}, {"x-max-priority": 2})
 SINGLE: tuple[dict[str, Any], ...] = (
-    {"x-single-active-consumer": True}, {"x-single-active-consumer": True}, {"x-single-active-consumer": False}
-)  # fmt: skip
+    {"x-single-active-consumer": True},
+    {"x-single-active-consumer": True},
+    {"x-single-active-consumer": False},
+)
 FAULTY: tuple[dict[str, Any], ...] = (
-    {"x-dead-letter-routing-key": "qa"}, {"x-message-ttl": -1}, {"x-message-ttl": 2**32}, {"x-expires": 0},
-    {"x-max-length": "3"}, {"x-max-length": True}, {"x-max-priority": 256}, {"x-overflow": "no-overflow"},
-    {"x-single-active-consumer": 1}, {"x-dead-letter-exchange": 7}, {"x-queue-type": "stream"},
-    {"x-queue-type": "quorum"}, {"x-unknown": 1},
-)  # fmt: skip
+    {"x-dead-letter-routing-key": "qa"},
+    {"x-message-ttl": -1},
+    {"x-message-ttl": 2**32},
+    {"x-expires": 0},
+    {"x-max-length": "3"},
+    {"x-max-length": True},
+    {"x-max-priority": 256},
+    {"x-overflow": "no-overflow"},
+    {"x-single-active-consumer": 1},
+    {"x-dead-letter-exchange": 7},
+    {"x-queue-type": "stream"},
+    {"x-queue-type": "quorum"},
+    {"x-unknown": 1},
+)
 """Most of them are refused, by some only where everything has to be known."""
 
 
@@ -111,18 +127,39 @@ class Mail(NamedTuple):
 
 
 HEADERS: tuple[dict[str, Any] | None, ...] = (
-    None, None, {"h": 1}, {"h": True}, {"h": 2, "k": "v"}, {"k": "v", "x-h": 1}
-)  # fmt: skip
+    None,
+    None,
+    {"h": 1},
+    {"h": True},
+    {"h": 2, "k": "v"},
+    {"k": "v", "x-h": 1},
+)
 MATCHES: tuple[dict[str, Any], ...] = (
-    {}, {}, {"h": 1}, {"x-match": "all", "h": 2, "k": "v"}, {"x-match": "any", "h": 1, "k": "v"}, {"x-match": "any"},
-    {"k": None}, {"x-match": "all-with-x", "x-h": 1}, {"x-match": "any-with-x", "x-h": 2, "h": 1},
+    {},
+    {},
+    {"h": 1},
+    {"x-match": "all", "h": 2, "k": "v"},
+    {"x-match": "any", "h": 1, "k": "v"},
+    {"x-match": "any"},
+    {"k": None},
+    {"x-match": "all-with-x", "x-h": 1},
+    {"x-match": "any-with-x", "x-h": 2, "h": 1},
     {"x-match": "none"},
-)  # fmt: skip
+)
 MAIL = st.builds(
-    Mail, st.sampled_from((0, 0, 3, 6)), rarely(None, 1, 4, 5, 9),
-    st.sampled_from((None, None, None, 0, 1000, 5000)), st.sampled_from(HEADERS), SELDOM,
-    rarely(False, False, False, True), st.booleans(), rarely(True, False), SELDOM, NEVER, NEVER,
-)  # fmt: skip
+    Mail,
+    st.sampled_from((0, 0, 3, 6)),
+    rarely(None, 1, 4, 5, 9),
+    st.sampled_from((None, None, None, 0, 1000, 5000)),
+    st.sampled_from(HEADERS),
+    SELDOM,
+    rarely(False, False, False, True),
+    st.booleans(),
+    rarely(True, False),
+    SELDOM,
+    NEVER,
+    NEVER,
+)
 
 
 class Credit(NamedTuple):
@@ -136,9 +173,13 @@ class Credit(NamedTuple):
 
 
 CREDIT = st.builds(
-    Credit, st.sampled_from((None, None, 1, 1, 2, 3, 8, 0)), st.sampled_from((None, None, None, 4, 8, 20)),
-    st.booleans(), SELDOM, st.booleans(),
-)  # fmt: skip
+    Credit,
+    st.sampled_from((None, None, 1, 1, 2, 3, 8, 0)),
+    st.sampled_from((None, None, None, 4, 8, 20)),
+    st.booleans(),
+    SELDOM,
+    st.booleans(),
+)
 
 
 class Terms(NamedTuple):
@@ -183,11 +224,14 @@ class Way(NamedTuple):
 
 WAYS = st.lists(
     st.builds(
-        Way, st.sampled_from(("direct", "fanout", "topic", "topic")), SELDOM,
-        st.sampled_from((None, "ea", "eb", "ec", "amq.fanout")), PATTERN,
+        Way,
+        st.sampled_from(("direct", "fanout", "topic", "topic")),
+        SELDOM,
+        st.sampled_from((None, "ea", "eb", "ec", "amq.fanout")),
+        PATTERN,
     ),
     max_size=3,
-)  # fmt: skip
+)
 SIMPLE = Nature(True, False, False, None, None, False, False)
 
 
@@ -205,9 +249,12 @@ class Verdict(NamedTuple):
 HOW = st.sampled_from(("accept", "reject", "reject", "release", "release"))
 VERDICT = st.builds(Verdict, HOW, SELDOM, st.booleans(), SELDOM, SELDOM, NEVER)
 LIMITS: st.SearchStrategy[dict[str, int]] = rarely(
-    {}, {"memory_high": 3000, "memory_low": 2000}, {"memory_high": 1200, "memory_low": 1200},
-    {"transaction_octets": 800, "transactions": 2}, {"consumers": 1, "queues": 2, "bindings": 2, "exchanges": 10},
-)  # fmt: skip
+    {},
+    {"memory_high": 3000, "memory_low": 2000},
+    {"memory_high": 1200, "memory_low": 1200},
+    {"transaction_octets": 800, "transactions": 2},
+    {"consumers": 1, "queues": 2, "bindings": 2, "exchanges": 10},
+)
 COMPARED = st.sampled_from(
     [(), (), (), ("durable", "exclusive", "auto_delete", "alternate", "arguments"), ("durable",), ("arguments",)]
 )

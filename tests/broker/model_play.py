@@ -65,7 +65,8 @@ class Play(RuleBasedStateMachine):
     ) -> None:
         """Two connections, one of them with two channels; queues, of which two get what is published to amq.fanout,
         exchanges, consumers."""
-        both = self.both = Both(limits, history=history)
+        both = Both(limits, history=history)
+        self.both = both
         for parent in (None, 1, 1, None):
             self.open(parent)
         for name, told in zip(QUEUES, arguments, strict=False):
@@ -142,18 +143,36 @@ class Play(RuleBasedStateMachine):
         exclusive = None if not nature.exclusive else asks if owner % 2 or above is None else above
         result, expected = both.do(
             commands.DeclareQueue(
-                both.owners[asks], name, passive, nature.durable, nature.auto_delete,
-                None if exclusive is None else both.owners[exclusive], nature.alternate, arguments, compare,
-                nature.strict, True, nature.lifetime, nature.outlives,
+                both.owners[asks],
+                name,
+                passive,
+                nature.durable,
+                nature.auto_delete,
+                None if exclusive is None else both.owners[exclusive],
+                nature.alternate,
+                arguments,
+                compare,
+                nature.strict,
+                True,
+                nature.lifetime,
+                nature.outlives,
             ),
             lambda: both.naive.declare_queue(
-                asks, name or ("" if both.result is None else both.result.name), passive=passive,
-                durable=nature.durable, auto_delete=nature.auto_delete, exclusive=exclusive,
-                alternate=nature.alternate, arguments=arguments, compare=compare,
-                lifetime=None if nature.lifetime is None else nature.lifetime.value, reserved=name != "",
-                strict=nature.strict, outlives=nature.outlives,
+                asks,
+                name or ("" if both.result is None else both.result.name),
+                passive=passive,
+                durable=nature.durable,
+                auto_delete=nature.auto_delete,
+                exclusive=exclusive,
+                alternate=nature.alternate,
+                arguments=arguments,
+                compare=compare,
+                lifetime=None if nature.lifetime is None else nature.lifetime.value,
+                reserved=name != "",
+                strict=nature.strict,
+                outlives=nature.outlives,
             ),
-        )  # fmt: skip
+        )
         if result is not None:
             same((result.name, result.ready, len(result.consumers)), expected, "declare-ok")
 
@@ -195,14 +214,29 @@ class Play(RuleBasedStateMachine):
         arguments = {} if alternate is None or not later else {"alternate-exchange": alternate}
         both.do(
             commands.DeclareExchange(
-                both.owners[self.owner(0)], name, type, passive, durable, auto_delete, internal,
-                None if later else alternate, arguments, compare,
+                both.owners[self.owner(0)],
+                name,
+                type,
+                passive,
+                durable,
+                auto_delete,
+                internal,
+                None if later else alternate,
+                arguments,
+                compare,
             ),
             lambda: both.naive.declare_exchange(
-                name, type, passive=passive, durable=durable, auto_delete=auto_delete, internal=internal,
-                alternate=alternate, compare=compare, later=later,
+                name,
+                type,
+                passive=passive,
+                durable=durable,
+                auto_delete=auto_delete,
+                internal=internal,
+                alternate=alternate,
+                compare=compare,
+                later=later,
             ),
-        )  # fmt: skip
+        )
 
     def bind_exchanges(
         self, name: str, source: str, key: str, arguments: dict[str, Any] | None = None, undo: bool = False
@@ -222,11 +256,22 @@ class Play(RuleBasedStateMachine):
         if transaction is None:
             transaction = self.work_of(asks)
         self.both.publish(
-            asks, exchange, key, size=mail.size, headers=mail.headers, priority=mail.priority,
-            milliseconds=mail.milliseconds, mandatory=mail.mandatory, immediate=mail.immediate,
-            transaction=transaction, persistent=mail.persistent, alternates=mail.alternates, chained=mail.chained,
-            rerouted=mail.rerouted, promised=mail.promised,
-        )  # fmt: skip
+            asks,
+            exchange,
+            key,
+            size=mail.size,
+            headers=mail.headers,
+            priority=mail.priority,
+            milliseconds=mail.milliseconds,
+            mandatory=mail.mandatory,
+            immediate=mail.immediate,
+            transaction=transaction,
+            persistent=mail.persistent,
+            alternates=mail.alternates,
+            chained=mail.chained,
+            rerouted=mail.rerouted,
+            promised=mail.promised,
+        )
 
     def chosen_windows(self, owner: int, credits: list[Credit], shares: list[int]) -> list[Shared]:
         """New windows, and such that others of the owner have too."""
@@ -252,18 +297,35 @@ class Play(RuleBasedStateMachine):
         after = self.former_browser(name, terms) if goes_on else None
         both.do(
             commands.Subscribe(
-                both.owners[asks], name, key, tuple([each.window for each in windows]), terms.acquires, terms.settles,
-                terms.exclusive, terms.no_local, terms.priority, OddLength() if terms.choosy else None,
-                () if after is None else tuple(both.consumers[after].cursors), KeyLength() if terms.measured else None,
+                both.owners[asks],
+                name,
+                key,
+                tuple([each.window for each in windows]),
+                terms.acquires,
+                terms.settles,
+                terms.exclusive,
+                terms.no_local,
+                terms.priority,
+                OddLength() if terms.choosy else None,
+                () if after is None else tuple(both.consumers[after].cursors),
+                KeyLength() if terms.measured else None,
             ),
             lambda: both.naive.subscribe(
-                asks, name, key, [each.room for each in windows], acquires=terms.acquires, settles=terms.settles,
-                exclusive=terms.exclusive, no_local=terms.no_local, priority=terms.priority,
-                accepts=wants_odd if terms.choosy else None, octets_of=key_length if terms.measured else None,
+                asks,
+                name,
+                key,
+                [each.room for each in windows],
+                acquires=terms.acquires,
+                settles=terms.settles,
+                exclusive=terms.exclusive,
+                no_local=terms.no_local,
+                priority=terms.priority,
+                accepts=wants_odd if terms.choosy else None,
+                octets_of=key_length if terms.measured else None,
                 after=after,
             ),
             makes="consumers",
-        )  # fmt: skip
+        )
 
     def former_browser(self, name: str, terms: Terms) -> int | None:
         """A browser of a queue that isn't any more, and wanted the same as one with these terms."""
@@ -313,14 +375,28 @@ class Play(RuleBasedStateMachine):
         unsaid = unsaid and how == "reject"
         both.do(
             commands.Settle(
-                both.owners[owner], tuple([entry for entry, _ in chosen]), OUTCOMES[how], redelivered, failed, excluded,
-                content, None if transaction is None else both.transactions[transaction], unsaid,
+                both.owners[owner],
+                tuple([entry for entry, _ in chosen]),
+                OUTCOMES[how],
+                redelivered,
+                failed,
+                excluded,
+                content,
+                None if transaction is None else both.transactions[transaction],
+                unsaid,
             ),
             lambda: both.naive.settle(
-                owner, [copy for _, copy in chosen], how, redelivered=redelivered, failed=failed, excluded=excluded,
-                transaction=transaction, unsaid=unsaid, rewritten=rewritten,
+                owner,
+                [copy for _, copy in chosen],
+                how,
+                redelivered=redelivered,
+                failed=failed,
+                excluded=excluded,
+                transaction=transaction,
+                unsaid=unsaid,
+                rewritten=rewritten,
             ),
-        )  # fmt: skip
+        )
 
     def begin(self, owner: int | None) -> int | None:
         """A transaction, of an owner or of nobody; None when it's refused."""
@@ -362,4 +438,6 @@ def written_on(note: Note) -> tuple[Content, Note]:
     """A message with what its consumer wrote on it."""
     body = note.body + b"*"
     content = classic_content(body, None, note.priority, None)
-    return content, Note(body, note.exchange, note.key, None, note.priority, None, note.publisher, kept=content.octets)
+    new = Note(body, note.exchange, note.key, None, note.priority, None, note.publisher, kept=content.octets)
+    new.walk = note.walk
+    return content, new

@@ -62,7 +62,8 @@ class NaiveBranches:
         work = self.works[xid]
         if not work.doomed:
             work.fate = fate
-        work.waiting, work.due = [], None
+        work.waiting = []
+        work.due = None
         if not work.workers and xid not in self.graves:
             self.graves.append(xid)
             self.outcomes.append((xid, "rolled-back"))
@@ -148,7 +149,8 @@ class NaiveBranches:
             self.remove(command.xid)
             return 7
         if work.fate == "open":
-            work.fate, work.due = "prepared", None
+            work.fate = "prepared"
+            work.due = None
         elif not work.doomed:
             raise Refused(409, "prepare/illegal-state")
         return STATUS[work.fate]

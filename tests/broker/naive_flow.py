@@ -20,7 +20,7 @@ from tests.broker.naive_values import (
     fail,
     matches_headers,
     matches_topic,
-)  # fmt: skip
+)
 
 FRAMES = 128
 """Octets that the frames of a delivery are reckoned with, where a client's unread ones are counted."""
@@ -173,6 +173,7 @@ class NaiveFlow:
                 self._happened("released", each.queue, each.note)
                 self._put_back(each)
                 self._expire(each.queue)
+        self._enforce_all([each.queue for each in branch.copies])
 
     def _archive(self, copy: Copy) -> None:
         copy.state = "archived"
@@ -182,7 +183,8 @@ class NaiveFlow:
         if copy.queue.gone:
             self._die(copy, "orphaned")
         else:
-            copy.state, copy.owner = "available", None
+            copy.state = "available"
+            copy.owner = None
         self._give_back(copy)
 
     def _give_back(self, copy: Copy) -> None:
@@ -230,6 +232,8 @@ class NaiveFlow:
                     self._die(each, "orphaned")
                 else:
                     self._die(each, "delivery_limit" if unsaid else "rejected")
+        if outcome != "accept":
+            self._enforce_all([each.queue for each in copies])
 
     def _die(self, copy: Copy, reason: str) -> None:
         self._archive(copy)
@@ -351,7 +355,6 @@ class NaiveFlow:
             return copy
         self._happened("routed", queue, note)
         if not immediate:
-            # What went back may have made it longer than its limit, until the next message is put into it.
             self._enforce(queue)
         self._expire(queue)
         return copy
@@ -370,6 +373,12 @@ class NaiveFlow:
             return
         while queue.ordered() and self._is_beyond(queue, 0, 0):
             self._die(min(queue.ordered(), key=lambda each: (each.level, each.position)), "maxlen")
+
+    def _enforce_all(self, queues: Iterable[NaiveQueue]) -> None:
+        """The limits hold for what has come back, too."""
+        for queue in queues:
+            if not queue.gone:
+                self._enforce(queue)
 
     def _expire(self, queue: NaiveQueue) -> None:
         over = [each for each in queue.ordered() if each.expires is not None and each.expires <= self.now]
@@ -425,8 +434,11 @@ class NaiveFlow:
         else:
             death = Dying(queue.name, reason, 1, note.exchange, (note.key,), self.now)
         letter = note.letter(name, key, (death, *rest))
-        for target in self.route(letter, name):
-            if not self._is_cycle(letter.deaths, target.name):
+        targets = self.route(letter, name)
+        walk = letter.walk = [] if reason == "rejected" else [queue.name] if note.walk is None else note.walk
+        for target in targets:
+            if target.name not in walk and not self._is_cycle(letter.deaths, target.name):
+                walk.append(target.name)
                 self._enqueue(target, letter)
 
     @staticmethod
@@ -456,7 +468,9 @@ class NaiveFlow:
             if not consumer.acquires:
                 consumer.passed[copy.level] = max(copy.position, consumer.passed.get(copy.level, 0))
                 continue
-            copy.state, copy.owner, copy.consumer = "acquired", consumer.owner, consumer
+            copy.state = "acquired"
+            copy.owner = consumer.owner
+            copy.consumer = consumer
             if consumer.settles:
                 self._happened("accepted", queue, copy.note)
                 self._archive(copy)

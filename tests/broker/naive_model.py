@@ -26,7 +26,7 @@ from tests.broker.naive_values import (
     Room,
     argument_faults,
     typed_items,
-)  # fmt: skip
+)
 
 OTHERS = 2
 """Exchanges of the other model, for services and for failing over, that this one doesn't have."""
@@ -68,6 +68,7 @@ class NaiveBroker(NaiveFlow):
                 each.owner = None
         for queue in list(self.queues.values()):
             self._expire(queue)
+        self._enforce_all([*self.queues.values()])
         for queue in list(self.queues.values()):
             if queue.exclusive == number:
                 if queue.outlives and not queue.auto_delete:
@@ -131,7 +132,9 @@ class NaiveBroker(NaiveFlow):
             raise Refusal(*faults)
         if there is None:
             made = self.exchanges[name] = NaiveExchange(name, type)
-            made.durable, made.auto_delete, made.internal = durable, auto_delete, internal
+            made.durable = durable
+            made.auto_delete = auto_delete
+            made.internal = internal
             made.alternate = alternate
 
     def delete_exchange(self, name: str, *, if_unused: bool = False, alternates: bool = False) -> None:
@@ -236,6 +239,9 @@ class NaiveBroker(NaiveFlow):
                     "exclusive" in compare and (there.exclusive is None) != (exclusive is None)
                 ):
                     faults.append("inequivalent")
+                takes = outlives and exclusive is not None and there.exclusive is None
+                if takes and any(not self.is_within(each.owner, exclusive or 0) for each in there.consumers):
+                    faults.append("locked")
             else:
                 if reserved and name.startswith("amq."):
                     faults.append("reserved-name")
@@ -246,9 +252,14 @@ class NaiveBroker(NaiveFlow):
             faults += argument_faults(given, strict)
         if faults:
             raise Refusal(*faults)
+        if there is not None and not passive and outlives and exclusive is not None and there.exclusive is None:
+            there.exclusive = exclusive
+            there.outlives = True
         if there is None:
             there = self.queues[name] = NaiveQueue(name, arguments, self.now)
-            there.durable, there.auto_delete, there.exclusive = durable, auto_delete, exclusive
+            there.durable = durable
+            there.auto_delete = auto_delete
+            there.exclusive = exclusive
             there.alternate = alternate
             there.outlives = outlives
             there.lifetime = lifetime
@@ -308,15 +319,20 @@ class NaiveBroker(NaiveFlow):
         """A browser goes on where the consumer `after` stopped."""
         queue = self._queue(owner, name)
         faults: list[str] = []
-        if (exclusive and queue.consumers) or any(each.exclusive for each in queue.consumers):
+        alone = queue.consumers or queue.arguments.get("x-single-active-consumer")
+        if (exclusive and alone) or any(each.exclusive for each in queue.consumers):
             faults.append("exclusive")
         if self._is_limit("consumers", len(queue.consumers)):
             faults.append("limit")
         if faults:
             raise Refusal(*faults)
         consumer = NaiveConsumer(self.next_number(), owner, queue, key, rooms)
-        consumer.acquires, consumer.settles, consumer.exclusive = acquires, settles, exclusive
-        consumer.no_local, consumer.priority, consumer.accepts = no_local, priority, accepts
+        consumer.acquires = acquires
+        consumer.settles = settles
+        consumer.exclusive = exclusive
+        consumer.no_local = no_local
+        consumer.priority = priority
+        consumer.accepts = accepts
         consumer.octets_of = octets_of
         if after is not None:
             consumer.passed = dict(self.former[after].passed)
@@ -338,7 +354,8 @@ class NaiveBroker(NaiveFlow):
         if add:
             room.move(messages or 0, octets or 0)
         else:
-            room.messages, room.octets = messages, octets
+            room.messages = messages
+            room.octets = octets
         self._forgive_turns()
         self._finish()
 
@@ -358,7 +375,9 @@ class NaiveBroker(NaiveFlow):
         if not waiting:
             return None
         first = waiting[0]
-        first.state, first.owner, first.consumer = "acquired", owner, None
+        first.state = "acquired"
+        first.owner = owner
+        first.consumer = None
         self._happened("got", queue, first.note)
         if settles:
             self._archive(first)
@@ -369,7 +388,8 @@ class NaiveBroker(NaiveFlow):
     def acquire(self, owner: int, copies: Sequence[Copy], consumer: int | None) -> list[Copy]:
         taken = [each for each in copies if each.state == "available"]
         for each in taken:
-            each.state, each.owner = "acquired", owner
+            each.state = "acquired"
+            each.owner = owner
             each.consumer = None if consumer is None else self.consumers.get(consumer)
         self._finish()
         return taken

@@ -59,12 +59,19 @@ class Note:
         persistent: bool = False,
         kept: int = 0,
     ) -> None:
-        self.body, self.exchange, self.key = body, exchange, key
+        self.body = body
+        self.exchange = exchange
+        self.key = key
         self.headers: dict[str, Any] = headers or {}
-        self.priority, self.ttl, self.publisher, self.deaths = priority, ttl, publisher, deaths
+        self.priority = priority
+        self.ttl = ttl
+        self.publisher = publisher
+        self.deaths = deaths
         self.persistent = persistent
         self.kept = kept
         """Octets of its properties and body, for windows that overdraw and for transactions."""
+        self.walk: list[str] | None = None
+        """The queues that it and its kin have reached as dead letters, since a rejection."""
 
     def letter(self, exchange: str, key: str, deaths: tuple[Dying, ...]) -> Note:
         """What goes on when it dies: the same message without its time to live."""
@@ -77,7 +84,10 @@ class Copy:
     """A message in one queue: state "available", "acquired" or "archived". `tag` is the other model's name for it."""
 
     def __init__(self, note: Note, queue: NaiveQueue, position: int, expires: float | None) -> None:
-        self.note, self.queue, self.position, self.expires = note, queue, position, expires
+        self.note = note
+        self.queue = queue
+        self.position = position
+        self.expires = expires
         self.state = "available"
         self.redelivered = False
         self.count = 0
@@ -100,8 +110,11 @@ class NaiveQueue:
     """`copies` are all that aren't archived, in the order in which they came."""
 
     def __init__(self, name: str, arguments: dict[str, Any], now: float) -> None:
-        self.name, self.arguments = name, arguments
-        self.durable = self.auto_delete = self.outlives = False
+        self.name = name
+        self.arguments = arguments
+        self.durable = False
+        self.auto_delete = False
+        self.outlives = False
         self.exclusive: int | None = None
         self.active: NaiveConsumer | None = None
         self.alternate: str | None = None
@@ -131,8 +144,11 @@ class Room:
     def __init__(
         self, messages: int | None, octets: int | None, refills: bool, overdraws: bool = False, idle: int | None = None
     ) -> None:
-        self.messages, self.octets, self.refills = messages, octets, refills
-        self.overdraws, self.idle = overdraws, idle
+        self.messages = messages
+        self.octets = octets
+        self.refills = refills
+        self.overdraws = overdraws
+        self.idle = idle
 
     def fits(self, size: int) -> bool:
         if self.messages is not None and self.messages <= 0:
@@ -150,8 +166,14 @@ class Room:
 
 class NaiveConsumer:
     def __init__(self, number: int, owner: int, queue: NaiveQueue, key: Hashable, rooms: list[Room]) -> None:
-        self.number, self.owner, self.queue, self.key, self.rooms = number, owner, queue, key, rooms
-        self.acquires, self.settles, self.exclusive = True, False, False
+        self.number = number
+        self.owner = owner
+        self.queue = queue
+        self.key = key
+        self.rooms = rooms
+        self.acquires = True
+        self.settles = False
+        self.exclusive = False
         self.no_local = False
         self.priority = 0
         self.accepts: Callable[[Note], bool] | None = None
@@ -171,14 +193,19 @@ class NaiveConsumer:
 
 class NaiveOwner:
     def __init__(self, number: int, parent: int | None, connection: int) -> None:
-        self.number, self.parent, self.connection = number, parent, connection
+        self.number = number
+        self.parent = parent
+        self.connection = connection
 
 
 class NaiveExchange:
     def __init__(self, name: str, type: str) -> None:
-        self.name, self.type = name, type
-        self.own = self.durable = name in PREDECLARED
-        self.auto_delete = self.internal = False
+        self.name = name
+        self.type = type
+        self.own = name in PREDECLARED
+        self.durable = self.own
+        self.auto_delete = False
+        self.internal = False
         self.alternate: str | None = None
 
 

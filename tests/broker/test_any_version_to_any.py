@@ -9,23 +9,24 @@ from amqp_sansio._classic.codec.methods import BasicProperties
 from amqp_sansio._classic.endpoint.connection import Connection as ClassicConnection
 from amqp_sansio.amqp_0_10.codec.message import Headers
 from amqp_sansio.amqp_0_10.codec.record import encode_headers
-from amqp_sansio.broker import Hub, Settings
+from amqp_sansio.broker import Settings
 from amqp_sansio.broker.contents.amqp_0_10 import Content_0_10
 from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model.content import Content
 from amqp_sansio.sasl import Plain
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
-from tests.kit import hub_0_10, hub_1_0, hub_classic
+from tests.kit import hub, hub_0_10, hub_1_0, hub_classic
 from tests.kit.broker_contents import CELLS, VERSIONS, cell_id, converted, said
 from tools.docs.conversions import samples
 
-STEPS = 10_000
 EXCHANGE, KEY = "shop", "orders.new"
 LOGIN = Plain("guest", "guest")
 
 NOT_PUBLISHED = {
     "expiration that is no number",
+    "expiration above 32 bits",
+    "delivery-mode of another number",
     "user-id above 255 octets",
     "delivery annotations",
     "redelivered",
@@ -34,21 +35,15 @@ NOT_PUBLISHED = {
 """What the broker refuses or says itself."""
 
 
-class World:
+class World(hub.World[Any]):
     """A hub with a client of every version, each with a queue of its own that is bound to the exchange "shop"."""
 
     def __init__(self) -> None:
-        self.now = 0.0
-        self.hub = Hub(Settings())
-        self.dialect = None
-        self.clients: list[Any] = []
-        self.peers: list[Any] = []
-        world: Any = self
+        super().__init__(Settings())
         classic: tuple[Version, ...] = (AMQP_0_8, AMQP_0_9_1)
-        self.talks = {version: hub_classic.User(world, version) for version in classic}
-        self.peer = hub_0_10.Peer(world, amqp_0_10.Config(sasl=LOGIN))
-        self.user = hub_1_0.User(world, amqp_1_0.Config(container_id="c", sasl=LOGIN))
-        self.peers += [self.peer, self.user]
+        self.talks = {version: hub_classic.User(self, version) for version in classic}
+        self.peer = hub_0_10.User(self, amqp_0_10.Config(sasl=LOGIN))
+        self.user = hub_1_0.User(self, amqp_1_0.Config(container_id="c", sasl=LOGIN))
         self.pump()
         self.channels = {version: talk.channel() for version, talk in self.talks.items()}
         self.session = self.peer.session()
@@ -63,13 +58,6 @@ class World:
         one = self.user.session()
         self.sender = self.user.sender(f"/exchanges/{EXCHANGE}/{KEY}", one)
         self.receiver = self.user.receiver(f"/queues/{AMQP_1_0.label}", one, credit=1000)
-
-    def pump(self) -> None:
-        for _ in range(STEPS):
-            moved = [each.pump() for each in self.clients] + [each.turn() for each in self.peers]
-            if not any(moved):
-                return
-        raise AssertionError("the ends never come to rest")
 
     def publish(self, content: Content) -> None:
         """Publish the octets of a message by a client of its version."""
@@ -96,7 +84,7 @@ class World:
             (received,) = self.peer.got(self.session)
             return Content_0_10(received.headers, received.body)
         (delivered,) = self.channels[version].deliveries()
-        core: ClassicConnection = self.talks[version].core
+        core: ClassicConnection = self.talks[version].end
         tables = core.dialect.tables
         return ClassicContent(version, delivered.properties.encode(tables), tables, delivered.body)
 

@@ -111,9 +111,14 @@ def test_x_death_is_written_as_rabbitmq_writes_it() -> None:
         },
     ]
     assert {name: tag for name, tag, _ in headers["x-death"][0].entries()} == {
-        "count": "l", "reason": "S", "queue": "S", "time": "T", "exchange": "S", "routing-keys": "A",
+        "count": "l",
+        "reason": "S",
+        "queue": "S",
+        "time": "T",
+        "exchange": "S",
+        "routing-keys": "A",
         "original-expiration": "S",
-    }  # fmt: skip
+    }
     ends = {name: value for name, value in headers.items() if name.startswith(("x-first", "x-last"))}
     assert ends == {
         "x-first-death-reason": "rejected",

@@ -172,28 +172,47 @@ def a_message(version: Version) -> Content:
         return content_1_0(
             header=amqp_1_0.Header(durable=True, priority=7, ttl=1500),
             properties=amqp_1_0.Properties(
-                message_id=ID, user_id=b"guest", subject="order", reply_to="answers", correlation_id="order-7",
-                content_type="text/plain", content_encoding="gzip", creation_time=1_700_000_000_000,
+                message_id=ID,
+                user_id=b"guest",
+                subject="order",
+                reply_to="answers",
+                correlation_id="order-7",
+                content_type="text/plain",
+                content_encoding="gzip",
+                creation_time=1_700_000_000_000,
             ),
             application_properties={"a": 1, "b": "text", "c": True},
-        )  # fmt: skip
+        )
     if version is AMQP_0_10:
         return content_0_10(
             delivery_properties=amqp_0_10.DeliveryProperties(
                 priority=7, delivery_mode=2, ttl=1500, timestamp=1_700_000_000
             ),
             message_properties=amqp_0_10.MessageProperties(
-                message_id=ID, correlation_id=b"order-7", reply_to=amqp_0_10.ReplyTo("", "answers"),
-                content_type="text/plain", content_encoding="gzip", user_id=b"guest",
+                message_id=ID,
+                correlation_id=b"order-7",
+                reply_to=amqp_0_10.ReplyTo("", "answers"),
+                content_type="text/plain",
+                content_encoding="gzip",
+                user_id=b"guest",
                 application_headers={"a": 1, "b": "text", "c": True, "qpid.subject": "order"},
             ),
-        )  # fmt: skip
+        )
     return classic_content(
-        version, content_type="text/plain", content_encoding="gzip", delivery_mode=2, priority=7,
-        correlation_id="order-7", reply_to="answers", expiration="1500", message_id=f"urn:uuid:{ID}",
-        timestamp=1_700_000_000, type="order", user_id="guest",
+        version,
+        content_type="text/plain",
+        content_encoding="gzip",
+        delivery_mode=2,
+        priority=7,
+        correlation_id="order-7",
+        reply_to="answers",
+        expiration="1500",
+        message_id=f"urn:uuid:{ID}",
+        timestamp=1_700_000_000,
+        type="order",
+        user_id="guest",
         headers={"a": Typed("l", 1), "b": "text", "c": True},
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=cell_id)
@@ -284,14 +303,27 @@ def test_a_dialect_with_fewer_types_gets_what_it_can_have(rules: TableRules, pro
 
 def test_values_that_a_dialect_has_not() -> None:
     headers = {
-        "x-a": 1 << 40, "f": 0.5, "t": True, "v": None, "x": b"b", "l": [1, "a"], "T": Timestamp(5), "d": {"e": "f"}
-    }  # fmt: skip
+        "x-a": 1 << 40,
+        "f": 0.5,
+        "t": True,
+        "v": None,
+        "x": b"b",
+        "l": [1, "a"],
+        "T": Timestamp(5),
+        "d": {"e": "f"},
+    }
     content = classic_content(headers=headers)
     found = as_classic(Message(content, "", "", 1), AMQP_0_8, SPEC_0_8).headers
     shown = {name: value for name, value in found.items() if not name.startswith("x_amqp")}
     assert shown == {
-        "x_a": str(1 << 40), "f": "0.5", "t": 1, "x": "b", "l": {"i1": 1, "i2": "a"}, "T": 5, "d": {"e": "f"}
-    }  # fmt: skip
+        "x_a": str(1 << 40),
+        "f": "0.5",
+        "t": 1,
+        "x": "b",
+        "l": {"i1": 1, "i2": "a"},
+        "T": 5,
+        "d": {"e": "f"},
+    }
     same = as_classic(Message(content, "", "", 1), AMQP_0_8, QPID)
     assert same.raw_properties == content.raw_properties
 
@@ -373,11 +405,20 @@ def test_a_map_of_a_qpid_client_is_a_map_in_1_0() -> None:
 @pytest.mark.parametrize(
     ("marker", "body"),
     [
-        ("string", b"\xff"), ("null", b"x"), ("map", b"x"), ("list", b""), ("sections", b"hello"),
-        ("sections", b"\0\x53\x70\xc0\2\1\x41"), ("sections", b""), ("format", b""), ("format x", b""),
-        ("format 0", b""), ("format 99999999999", b""), ("nonsense", b""),
+        ("string", b"\xff"),
+        ("null", b"x"),
+        ("map", b"x"),
+        ("list", b""),
+        ("sections", b"hello"),
+        ("sections", b"\0\x53\x70\xc0\2\1\x41"),
+        ("sections", b""),
+        ("format", b""),
+        ("format x", b""),
+        ("format 0", b""),
+        ("format 99999999999", b""),
+        ("nonsense", b""),
     ],
-)  # fmt: skip
+)
 def test_a_marker_that_says_something_wrong_is_no_marker(marker: str, body: bytes) -> None:
     found = to_1_0(classic_content(body=body, headers={"x-amqp-body": marker}))
     assert found.typed_body == amqp_1_0.Data(body)

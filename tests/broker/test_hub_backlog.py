@@ -15,7 +15,7 @@ from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
 from tests.kit.hub_hostile import Driver, settings_of
 from tests.kit.hub_lines import Line, pump, result
-from tests.kit.pair import client_config, connection_of
+from tests.kit.pair_classic import client_config, connection_of
 
 HIGH = 50_000
 UNPARSED = 100_000

@@ -1,7 +1,7 @@
 """A frame costs a hub what it does, not a step for each message that its client holds.
 
 0-10 class 4; 0-9-1 sections 1.8 and 1.9. Steps are counted: twice the messages and twice the frames may cost twice the
-steps.
+steps. tests/system/broker/test_costs_at_large.py counts with more messages.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,8 @@ from amqp_sansio.sasl import Plain
 from tests.kit.steps import assert_linear, count_steps
 from tests.kit.talk_0_10 import frames
 
-SIZE = 200
+SIZE = 60
+LARGE = 200
 
 
 def carry(hub: Hub, there: Client, client: Any) -> list[Any]:
@@ -62,11 +63,18 @@ def holding(count: int, acquire_mode: int) -> tuple[Client, Any, list[int]]:
     return there, session, ids
 
 
-@pytest.mark.parametrize("kind", [amqp.MessageAccept, amqp.MessageReject, amqp.MessageRelease, amqp.MessageAcquire])
-@pytest.mark.parametrize("acquire_mode", [amqp.PRE_ACQUIRED, amqp.NOT_ACQUIRED])
-@pytest.mark.parametrize("transacted", [False, True])
+KINDS = pytest.mark.parametrize(
+    "kind", [amqp.MessageAccept, amqp.MessageReject, amqp.MessageRelease, amqp.MessageAcquire]
+)
+MODES = pytest.mark.parametrize("acquire_mode", [amqp.PRE_ACQUIRED, amqp.NOT_ACQUIRED])
+TRANSACTED = pytest.mark.parametrize("transacted", [False, True])
+
+
+@KINDS
+@MODES
+@TRANSACTED
 def test_words_about_what_is_settled(
-    kind: Callable[[amqp.SequenceSet], amqp.Command[Any]], acquire_mode: int, transacted: bool
+    kind: Callable[[amqp.SequenceSet], amqp.Command[Any]], acquire_mode: int, transacted: bool, most: int = SIZE
 ) -> None:
     """A third in the middle is released; then the client says the same of it in each frame."""
 
@@ -80,17 +88,17 @@ def test_words_about_what_is_settled(
         say(there, octets, 1)
         return lambda: say(there, octets, size // 5)
 
-    assert_linear(work, SIZE)
+    assert_linear(work, most)
 
 
-def test_accepting_the_same_again_in_a_transaction() -> None:
+def test_accepting_the_same_again_in_a_transaction(most: int = SIZE) -> None:
     def work(size: int) -> Callable[[], object]:
         there, _, ids = holding(size, amqp.PRE_ACQUIRED)
         octets = frames(amqp.MessageAccept(amqp.SequenceSet([(ids[0], ids[-1])])))
         say(there, frames(amqp.TxSelect()) + octets, 1)
         return lambda: say(there, octets, size // 5)
 
-    assert_linear(work, SIZE)
+    assert_linear(work, most)
 
 
 # 0-9-1.
@@ -161,22 +169,28 @@ def test_a_few_at_a_time_are_free() -> None:
     assert closed_after(there, *[settle(ACK, 0, 1) + ROLLBACK] * 40) == 40
 
 
-@pytest.mark.parametrize("said", [settle(ACK, 5, 0), settle(ACK, 3, 1), settle(NACK, 2, 1)])
-def test_rolling_back_a_little_costs_a_little(said: bytes) -> None:
+FEW = pytest.mark.parametrize("said", [settle(ACK, 5, 0), settle(ACK, 3, 1), settle(NACK, 2, 1)])
+
+
+@FEW
+def test_rolling_back_a_little_costs_a_little(said: bytes, most: int = SIZE) -> None:
     """Before, a rollback took a step for each delivery that the client held."""
 
     def work(size: int) -> Callable[[], object]:
         there = consuming(size)
         return lambda: say(there, said + ROLLBACK, size // 5)
 
-    assert_linear(work, SIZE)
+    assert_linear(work, most)
 
 
-@pytest.mark.parametrize("said", [method(RECOVER, b"\0"), method(RECOVER, b"\1")])
-def test_delivering_again_costs_what_the_client_reads(said: bytes) -> None:
+RECOVERS = pytest.mark.parametrize("said", [method(RECOVER, b"\0"), method(RECOVER, b"\1")])
+
+
+@RECOVERS
+def test_delivering_again_costs_what_the_client_reads(said: bytes, count: int = SIZE) -> None:
     """Each delivery is sent anew, so that n deliveries are n times work, and n times octets that the client must read:
     the broker takes nothing more of it while these are unread (`Client.receive_budget`)."""
-    there = consuming(SIZE)
+    there = consuming(count)
     sent: list[int] = []
 
     def recover() -> None:
@@ -186,6 +200,6 @@ def test_delivering_again_costs_what_the_client_reads(said: bytes) -> None:
 
     once = count_steps(recover)
     again = [count_steps(recover) for _ in range(20)]
-    assert min(sent) > 40 * SIZE
+    assert min(sent) > 40 * count
     assert max(again) < 1.1 * once
     assert max(again) < 10 * min(sent)

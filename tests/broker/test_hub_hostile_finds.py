@@ -15,17 +15,17 @@ from amqp_sansio.broker import BrokerLimits, Hub, Settings
 from amqp_sansio.broker.frontends.classic.channel import ClassicChannel
 from amqp_sansio.endpoint import Side
 from tests.kit import hub_0_10, hub_classic, octets_0_10
-from tests.kit.facing import METHOD, frame, frames_of
-from tests.kit.facing_1_0 import octets_of, parse
-from tests.kit.hostile_1_0 import Choices
-from tests.kit.hostile_classic import Classic
+from tests.kit.choices import Choices
 from tests.kit.hostile_hub_0_10 import Ten
 from tests.kit.hostile_hub_1_0 import One
+from tests.kit.hostile_hub_classic import Classic
 from tests.kit.hub_audit import audit
 from tests.kit.hub_hostile import Driver, Hostile, settings_of
 from tests.kit.hub_lines import Line, pump
 from tests.kit.hub_witness import witnesses_of
-from tests.kit.pair import client_config, connection_of, server_config
+from tests.kit.octets_1_0 import octets_of, parse
+from tests.kit.octets_classic import METHOD, frame, frames_of
+from tests.kit.pair_classic import client_config, connection_of, server_config
 
 # Settings.
 
@@ -140,14 +140,14 @@ def test_a_prefetch_of_the_connection_counts_again_what_a_closed_channel_gives_b
 
 def test_a_message_that_comes_back_behind_an_expired_one_expires_too() -> None:
     """Both come back at once, when who had them goes."""
-    world = hub_classic.World()
+    world = hub_classic.World("0-9-1")
     gone, other = world.channel(), world.channel()
     other.declare("q")
     for body, milliseconds in ((b"long", "60000"), (b"short", "1000")):
         other.publish(body, "q", properties={"expiration": milliseconds})
         assert gone.get("q") is not None
     world.advance(2.0)
-    gone.user.lose()
+    gone.user.cut()
     assert other.count("q") == 1
     audit(world.hub)
     world.advance(60.0)
@@ -221,7 +221,7 @@ def test_who_was_not_asked_can_not_have_a_session_kept_for_ever() -> None:
     assert not driver.hub.model.owners
 
 
-def _full_session(acquire_mode: int) -> tuple[hub_0_10.World, hub_0_10.Peer, Any]:
+def _full_session(acquire_mode: int) -> tuple[hub_0_10.World, hub_0_10.User, Any]:
     """A client that completes nothing, and has credit for everything: its engine takes ten messages."""
     limits = BrokerLimits(backlog_high=20_000, backlog_low=5000)
     world = hub_0_10.World(Settings(limits=limits, connection_limits=Limits(replay=10)))

@@ -8,38 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqp_sansio.amqp_0_9_1 import get_dialect
 from amqp_sansio.broker import Hub
 from amqp_sansio.broker.model.commands import CloseOwner, DeleteExchange, DeleteQueue, OpenOwner
 from amqp_sansio.broker.model.exchange import predeclared
 from amqp_sansio.broker.snapshot import dumps
-from tests.kit import hostile_classic, hostile_hub_0_10, hostile_hub_1_0
-from tests.kit.hub_hostile import Act, Driver, Maker, Stage, faults_found, replay, settings_of, snapshot
+from tests.kit.hostiles import HOSTILES, check_words
+from tests.kit.hub_hostile import Act, Driver, Stage, faults_found, replay, settings_of, snapshot
 from tests.kit.hub_witness import witnesses_of
 
 LABELS = ("0-9-1", "0-8", "0-10", "1.0")
-ALL: tuple[Maker, ...] = (
-    hostile_classic.hostile("0-9-1"), hostile_classic.hostile("0-8"), hostile_hub_0_10.hostile(),
-    hostile_hub_1_0.hostile(),
-)  # fmt: skip
+ALL = tuple([HOSTILES[label] for label in LABELS])
 PLAYS = st.binary(min_size=600, max_size=2000)
 LEFT = 4000
 """Octets that the pickle of a hub may have grown by, when nobody is left: counters, and names."""
-
-
-def check_words(driver: Driver) -> None:
-    """What each hostile client was told, in its version's words."""
-    for number, octets in driver.out.items():
-        end, found = driver.ends.get(number), bytes(octets)
-        if number <= len(LABELS) or not found:
-            continue
-        if found[:8] == b"AMQP\x01\x01\x00\x0a":
-            hostile_hub_0_10.check_words(found, end)
-        elif found[:5] in (b"AMQP\x00", b"AMQP\x03"):
-            hostile_hub_1_0.check_words(found, end)
-        else:
-            version = "0-8-rabbit" if found[11:13] == b"\x08\x00" else "0-9-1-rabbit"
-            hostile_classic.check_words(get_dialect(version), found, end)
 
 
 @settings(max_examples=20)
@@ -49,7 +30,7 @@ def test_hostile_clients_of_all_versions_on_one_hub(octets: bytes) -> None:
         stage = Stage(octets, ALL)
         stage.run()
         stage.finish()
-    check_words(stage.driver)
+    check_words(stage.driver, len(LABELS))
 
 
 @settings(max_examples=20)
@@ -70,9 +51,18 @@ def _same(stage: Stage, sent: dict[int, bytes]) -> None:
         assert sent[number] == bytes(octets), number
 
 
+SHORT = st.binary(min_size=500, max_size=1200)
+
+
 @settings(max_examples=6)
-@given(octets=st.binary(min_size=500, max_size=1200), every=st.integers(3, 11))
+@given(octets=SHORT, every=st.integers(20, 40))
 def test_a_snapshot_at_any_time_goes_on_as_the_hub_would(octets: bytes, every: int) -> None:
+    """tests/system/broker/test_every_snapshot.py takes them more often."""
+    goes_on_from_snapshots(octets, every)
+
+
+def goes_on_from_snapshots(octets: bytes, every: int) -> None:
+    """A hub that is a copy of itself after each so many acts sends what it sends without."""
     stage = Stage(octets, ALL, checks=False).run()
     _same(stage, replay(stage.driver.acts, settings_of(history=0), snapshot, every))
 
@@ -134,11 +124,13 @@ def test_nothing_is_kept_of_those_who_are_gone(octets: bytes) -> None:
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_nothing_grows_with_the_clients_that_were_there(label: str) -> None:
-    """Two hundred come, work, and go without a word; the pickle is as big as after one."""
+def test_nothing_grows_with_the_clients_that_were_there(label: str, clients: int = 60) -> None:
+    """They come, work, and go without a word; the pickle is as big as after the first of them.
+
+    tests/system/broker/test_clients_at_large.py tries it with two hundred."""
     driver = Driver(settings_of(history=0))
     sizes: list[int] = []
-    for count in range(200):
+    for count in range(clients):
         (witness,) = witnesses_of(driver, [label], "")
         for _ in range(3):
             witness.publish(witness.own, witness.body("own", witness.sent))
@@ -146,7 +138,7 @@ def test_nothing_grows_with_the_clients_that_were_there(label: str) -> None:
             while witness.pump():
                 pass
         driver.lose(witness.number)
-        if count in (20, 199):
+        if count in (20, clients - 1):
             driver.pass_time(driver.now + 1e7)
             sizes.append(len(dumps(driver.hub)))
     assert sizes[1] <= sizes[0] + 100

@@ -5,8 +5,7 @@ import asyncio
 import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from itertools import cycle
-from pathlib import Path
+from itertools import count, cycle
 from typing import NamedTuple
 
 import pytest
@@ -14,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amqp_sansio.broker import Client, Hub, Settings
-from amqp_sansio.capture import ConnectionEnd, ConnectionStart, StreamData, read_segments, reassemble, sort_key
-from amqp_sansio.capture.records import Segment
+from amqp_sansio.capture import Segment
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0
-from amqp_sansio_asyncio import serve_broker
+from amqp_sansio_asyncio.simulated import simulated_loop
 from amqp_sansio_cli.demo_traffic import drive
+from tests.kit.recorded_world import RecordedWorld
 
 SEED = b"a seed of 32 octets, or not quite"
 URLS = ("amqp:tcp:127.0.0.1:5672",)
@@ -32,32 +31,25 @@ class Step(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def steps(tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
+def steps() -> list[Step]:
     """What the clients of the demo sent to a broker with a known seed, in the order in which it arrived."""
-    path = tmp_path_factory.mktemp("hub") / "all.pcapng"
-    asyncio.run(_record(path))
-    return list(_steps(path))
+    world = RecordedWorld(settings=Settings(seed=SEED, urls=URLS, epoch=1.0))
+    with world, asyncio.Runner(loop_factory=lambda: simulated_loop(world)) as runner:
+        runner.run(drive("amqp://broker/"))
+        world.run()
+        return list(_steps(world.segments()))
 
 
-async def _record(path: Path) -> None:
-    settings = Settings(seed=SEED, urls=URLS, epoch=1.0)
-    async with serve_broker(settings, record=str(path), record_secrets=True) as broker:
-        await drive(broker.url)
-
-
-def _steps(path: Path) -> Iterator[Step]:
-    rows = [row for row in read_segments(path.read_bytes()) if isinstance(row, Segment)]
-    numbers: dict[str, int] = {}
-    clients: dict[str, str | None] = {}
-    # The recorder's times tell the order among connections.
-    for item in sorted(reassemble(sorted(rows, key=sort_key)), key=lambda item: item.ts_ns):
-        if isinstance(item, ConnectionStart):
-            numbers[item.connection] = len(numbers) + 1
-            clients[item.connection] = item.client
-        elif isinstance(item, StreamData) and item.sender == clients[item.connection]:
-            yield Step(numbers[item.connection], item.data)
-        elif isinstance(item, ConnectionEnd):
-            yield Step(numbers[item.connection], None)
+def _steps(segments: list[Segment]) -> Iterator[Step]:
+    """What each client sends, and that it leaves after its last octets: each ends its connection in order."""
+    sent = [each for each in segments if each.dport == 5672 and each.payload]
+    last = {each.sport: each for each in sent}
+    numbers: dict[int, int] = {}
+    for each in sent:
+        number = numbers.setdefault(each.sport, len(numbers) + 1)
+        yield Step(number, each.payload)
+        if last[each.sport] is each:
+            yield Step(number, None)
 
 
 def replayed(
@@ -126,8 +118,13 @@ def test_in_any_pieces_it_sends_the_same(steps: list[Step], sizes: list[int]) ->
     assert replayed(steps, cut) == replayed(steps)
 
 
-def test_a_snapshot_goes_on_as_the_broker_would(steps: list[Step]) -> None:
+def test_a_snapshot_goes_on_as_the_broker_would(steps: list[Step], every: int = 5) -> None:
+    """Taken at every fifth step; tests/system/broker/test_every_snapshot.py takes one at each."""
+    turns = count()
+
     def snapshot(hub: Hub) -> Hub:
+        if next(turns) % every:
+            return hub
         copy: Hub = pickle.loads(pickle.dumps(hub))
         return copy
 

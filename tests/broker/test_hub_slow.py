@@ -13,13 +13,13 @@ from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.broker.model.commands import DeclareQueue
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
-from tests.kit.facing_1_0 import octets_of
-from tests.kit.hostile_1_0 import Choices
+from tests.kit.choices import Choices
 from tests.kit.hostile_hub_1_0 import One
 from tests.kit.hub_hostile import LIMITS, Driver, settings_of
 from tests.kit.hub_lines import BODY, Line, check_held, pump, result
 from tests.kit.hub_witness import witnesses_of
-from tests.kit.pair import client_config, connection_of
+from tests.kit.octets_1_0 import octets_of
+from tests.kit.pair_classic import client_config, connection_of
 
 SMALL = BrokerLimits(memory_high=300_000, memory_low=100_000, backlog_high=40_000, backlog_low=10_000)
 VERSIONS = {"0-8": AMQP_0_8, "0-9-1": AMQP_0_9_1}
@@ -410,11 +410,13 @@ def _asks_1_0(driver: Driver) -> tuple[int, Callable[[], object]]:
 @pytest.mark.parametrize(
     ("label", "asking", "code"),
     [
-        ("0-8", _asks_classic("0-8"), 506), ("0-9-1", _asks_classic("0-9-1"), 506), ("0-10", _asks_0_10, None),
+        ("0-8", _asks_classic("0-8"), 506),
+        ("0-9-1", _asks_classic("0-9-1"), 506),
+        ("0-10", _asks_0_10, None),
         ("1.0", _asks_1_0, "amqp:resource-limit-exceeded"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
-)  # fmt: skip
+)
 def test_who_asks_and_never_reads_is_told_so_and_ends(label: str, asking: Asking, code: int | str | None) -> None:
     """Answers pile up to `Limits.backlog_hard`, which ends the connection; in 0-10 without a word, for nothing that is
     said then would be read."""

@@ -101,9 +101,15 @@ class Exchanges(Play):
     """Exchanges and bindings."""
 
     @rule(
-        name=EXCHANGE, type=TYPE, nature=NATURE, internal=SELDOM, alternate=ALTERNATE, later=st.booleans(),
-        passive=SELDOM, compare=SELDOM,
-    )  # fmt: skip
+        name=EXCHANGE,
+        type=TYPE,
+        nature=NATURE,
+        internal=SELDOM,
+        alternate=ALTERNATE,
+        later=st.booleans(),
+        passive=SELDOM,
+        compare=SELDOM,
+    )
     def declare_exchange(
         self,
         name: str,
@@ -118,9 +124,16 @@ class Exchanges(Play):
         """An exchange, new or known."""
         compared = ("type", "durable", "auto_delete", "internal", "alternate") if compare else ()
         self.make_exchange(
-            name, type, passive=passive, durable=nature.durable, auto_delete=nature.auto_delete, internal=internal,
-            alternate=alternate, later=later, compare=compared,
-        )  # fmt: skip
+            name,
+            type,
+            passive=passive,
+            durable=nature.durable,
+            auto_delete=nature.auto_delete,
+            internal=internal,
+            alternate=alternate,
+            later=later,
+            compare=compared,
+        )
 
     @rule(number=NAME, if_unused=st.booleans(), alternates=st.booleans(), sure=SELDOM)
     def delete_exchange(self, number: int, if_unused: bool, alternates: bool, sure: bool) -> None:
@@ -133,9 +146,14 @@ class Exchanges(Play):
         )
 
     @rule(
-        owner=PICK, number=NAME, at=NAME, key=PATTERN, arguments=st.sampled_from(MATCHES),
-        by_arguments=st.booleans(), undo=SELDOM,
-    )  # fmt: skip
+        owner=PICK,
+        number=NAME,
+        at=NAME,
+        key=PATTERN,
+        arguments=st.sampled_from(MATCHES),
+        by_arguments=st.booleans(),
+        undo=SELDOM,
+    )
     def bind_queue(
         self, owner: int, number: int, at: int, key: str, arguments: dict[str, Any], by_arguments: bool, undo: bool
     ) -> None:
@@ -188,9 +206,13 @@ class Messages(Play):
             self.send(owner, "amq.fanout", "a", mail)
 
     @rule(
-        owner=PICK, number=NAME, credits=st.lists(CREDIT, max_size=1), shares=st.lists(PICK, max_size=1), terms=TERMS,
+        owner=PICK,
+        number=NAME,
+        credits=st.lists(CREDIT, max_size=1),
+        shares=st.lists(PICK, max_size=1),
+        terms=TERMS,
         goes_on=st.booleans(),
-    )  # fmt: skip
+    )
     def subscribe(
         self, owner: int, number: int, credits: list[Credit], shares: list[int], terms: Terms, goes_on: bool
     ) -> None:
@@ -463,5 +485,8 @@ TestRouted = Routed.TestCase
 TestFlowing = Flowing.TestCase
 TestTransacted = Transacted.TestCase
 TestBranched = Branched.TestCase
-TestPlain.settings = TestFlowing.settings = TestTransacted.settings = settings(stateful_step_count=50)
-TestRouted.settings = TestBranched.settings = settings(stateful_step_count=50)
+TestPlain.settings = settings(stateful_step_count=50)
+TestFlowing.settings = TestPlain.settings
+TestTransacted.settings = TestPlain.settings
+TestRouted.settings = settings(stateful_step_count=50)
+TestBranched.settings = TestRouted.settings

@@ -145,12 +145,24 @@ def _mode(arguments: Mapping[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (True, 1), (1, 1.0), (0, False), (None, False), ("1", 1), (Decimal(1), 1), (Timestamp(1), 1),
-        ([1], [True]), ([], {}), ({"a": 1}, {"a": True}), (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
-        (1.5, Decimal("1.5")), ("", None), (amqp_1_0.Timestamp(1), Timestamp(1)), ("a", ["a"]),
+        (True, 1),
+        (1, 1.0),
+        (0, False),
+        (None, False),
+        ("1", 1),
+        (Decimal(1), 1),
+        (Timestamp(1), 1),
+        ([1], [True]),
+        ([], {}),
+        ({"a": 1}, {"a": True}),
+        (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        (1.5, Decimal("1.5")),
+        ("", None),
+        (amqp_1_0.Timestamp(1), Timestamp(1)),
+        ("a", ["a"]),
         (amqp_1_0.Described(amqp_1_0.Symbol("a"), 1), amqp_1_0.Described(amqp_1_0.Symbol("b"), 1)),
     ],
-)  # fmt: skip
+)
 def test_values_of_different_type_or_value_are_not_the_same(one: Any, other: Any) -> None:
     assert comparable(one) != comparable(other)
 
@@ -158,16 +170,28 @@ def test_values_of_different_type_or_value_are_not_the_same(one: Any, other: Any
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("näh", "näh".encode()), ("a", amqp_1_0.Symbol("a")), (5, amqp_1_0.UByte(5)),
-        (b"\xff", "\udcff"), (1.5, amqp_1_0.Float(1.5)), (Timestamp(2), amqp_0_10.Datetime(2)),
-        (Timestamp(2), amqp_1_0.Timestamp(2000)), (NAN, float("nan")), (0.0, -0.0),
-        (Decimal("sNaN"), Decimal("sNaN")), (Decimal("1.0"), Decimal("1.00")), ([1, "a"], (1, b"a")),
-        ({"a": 1, "b": 2}, {"b": 2, "a": 1}), ({"a": 1}, amqp_0_10.Map({"a": 1})), ({"a": 1}, Table({"a": 1})),
-        ({"a": 1}, amqp_1_0.Map({"a": 1})), (amqp_1_0.Array([1, 2], int), [1, 2]),
+        ("näh", "näh".encode()),
+        ("a", amqp_1_0.Symbol("a")),
+        (5, amqp_1_0.UByte(5)),
+        (b"\xff", "\udcff"),
+        (1.5, amqp_1_0.Float(1.5)),
+        (Timestamp(2), amqp_0_10.Datetime(2)),
+        (Timestamp(2), amqp_1_0.Timestamp(2000)),
+        (NAN, float("nan")),
+        (0.0, -0.0),
+        (Decimal("sNaN"), Decimal("sNaN")),
+        (Decimal("1.0"), Decimal("1.00")),
+        ([1, "a"], (1, b"a")),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        ({"a": 1}, amqp_0_10.Map({"a": 1})),
+        ({"a": 1}, Table({"a": 1})),
+        ({"a": 1}, amqp_1_0.Map({"a": 1})),
+        (amqp_1_0.Array([1, 2], int), [1, 2]),
         (amqp_1_0.Decimal32.from_decimal(Decimal("1.5")), Decimal("1.5")),
-        (UUID(int=1), UUID(int=1)), (amqp_0_10.Struct32(1, b"a"), amqp_0_10.Struct32(1, b"a")),
+        (UUID(int=1), UUID(int=1)),
+        (amqp_0_10.Struct32(1, b"a"), amqp_0_10.Struct32(1, b"a")),
     ],
-)  # fmt: skip
+)
 def test_the_same_value_in_other_words(one: Any, other: Any) -> None:
     assert comparable(one) == comparable(other)
     assert hash(comparable(one)) == hash(comparable(other))
@@ -186,7 +210,7 @@ NUMBERS = [
     *(1, -(2**63), True, 1.5, 2.0**61, float("inf"), Decimal("1.50"), Decimal("-0"), Timestamp(5), UUID(int=2**61)),
     *(amqp_1_0.ULong(2**64 - 1), amqp_1_0.Float(1.5), amqp_1_0.Decimal64.from_decimal("1.5"), amqp_0_10.Datetime(5)),
     *([1, [2.5]], {"a": 1}, amqp_1_0.Map({1: 2}), amqp_1_0.Described(amqp_1_0.Symbol("a"), 1)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("value", NUMBERS, ids=repr)

@@ -12,10 +12,14 @@ from tests.kit.broker_topology import Topology
 
 
 @pytest.mark.rule("0-9-1/queue.bind/deliver-once", "0-10/exchange.bind/multiple-bindings")
-def test_a_queue_gets_one_copy_however_many_bindings_match(topology: Topology) -> None:
+def test_a_queue_gets_one_copy_however_many_patterns_match(topology: Topology) -> None:
     for key in ("a.b", "a.*", "#", "*.b", "#.b", "a.#"):
         topology.bind("q", "amq.topic", key)
     assert topology.route("amq.topic", "a.b") == ["q"]
+
+
+@pytest.mark.rule("0-9-1/queue.bind/deliver-once", "0-10/exchange.bind/multiple-bindings")
+def test_a_queue_gets_one_copy_however_many_headers_match(topology: Topology) -> None:
     for arguments in ({"a": 1}, {"b": 1}, {"x-match": "any", "a": 1}):
         topology.bind("q", "amq.match", "", arguments)
     assert topology.route("amq.match", "", {"a": 1, "b": 1}) == ["q"]

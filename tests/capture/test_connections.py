@@ -51,10 +51,10 @@ def test_a_reset_ends_the_connection_a_moment_later(wire: Wire, by: str) -> None
     reassembler = Reassembler()
     items = [item for segment in wire.handshake() for item in reassembler.push(segment)]
     items += reassembler.push(wire.segment(CLIENT, b"abc"))
-    items += reassembler.push(wire.segment(by, flags=RST | ACK))
+    items += reassembler.push(wire.segment(by, offset=3, flags=RST | ACK))
     reset_at = wire.at_ns
     # What was under way, or captured late, still counts.
-    items += reassembler.push(wire.segment(SERVER, b"xyz"))
+    items += reassembler.push(wire.segment(SERVER, b"xyz", offset=0))
     assert reassembler.due_ns == reset_at + SECOND
     items += reassembler.advance(reset_at + SECOND)
     side = "c" if by == CLIENT else "s"
@@ -86,18 +86,61 @@ def test_a_reset_beyond_what_was_captured_makes_it_incomplete(wire: Wire) -> Non
 def test_a_refused_connection(wire: Wire) -> None:
     segments = [wire.segment(CLIENT, seq=1000, flags=SYN)]
     segments.append(wire.segment(SERVER, seq=0, flags=RST | ACK))
-    assert brief(run(segments)) == [START, ("end", "rst", "s", False)]
+    assert brief(run(segments)) == [START, ("end", "refused", "s", False)]
+
+
+def test_a_reset_without_the_packets_before_it_refuses_nothing(wire: Wire) -> None:
+    segments = [*wire.handshake(), wire.segment(CLIENT, b"abc"), wire.segment(SERVER, flags=RST | ACK)]
+    assert brief(run([segments[0], segments[-1]]))[-1] == ("end", "rst", "s", False)
+
+
+@pytest.mark.parametrize("later", [1, 3])
+def test_a_connection_that_nothing_answers(later: int) -> None:
+    segments = [Wire(at_ns=at * SECOND).segment(CLIENT, seq=1000, flags=SYN) for at in (0, later)]
+    assert brief(run(segments)) == [START, ("end", "unanswered", None, False)]
+
+
+def test_a_reset_behind_which_its_sender_goes_on_is_none_of_the_connection(wire: Wire) -> None:
+    """As a late one of an earlier connection with the same 4-tuple."""
+    segments = [*wire.handshake(), wire.segment(CLIENT, b"abc")]
+    segments += [wire.segment(CLIENT, offset=500, flags=RST | ACK)]
+    over = Reassembler()
+    for each in segments:
+        over.push(each)
+    assert not over.is_over
+    wire.sent[CLIENT] = 3
+    segments += [wire.segment(CLIENT, b"def"), *wire.finish(SERVER)]
+    assert brief(run(segments))[-1] == ("end", "fin", "s", True)
+    assert content(run(segments)) == [("c", b"abc"), ("c", b"def")]
+
+
+def test_octets_captured_behind_their_reset_leave_it_the_end(wire: Wire) -> None:
+    segments = [*wire.handshake(), wire.segment(CLIENT, b"abc"), wire.segment(CLIENT, flags=RST | ACK)]
+    segments[3], segments[4] = segments[4], changed(segments[3], ts_ns=segments[4].ts_ns + 1)
+    assert brief(run(segments))[-1][:3] == ("end", "rst", "c")
+
+
+def test_a_single_syn_says_nothing_of_an_answer(wire: Wire) -> None:
+    syn, answer, *_ = wire.handshake()
+    assert brief(run([syn])) == [START, ("end", "end-of-capture", None, False)]
+    assert brief(run([syn, syn])) == [START, ("end", "end-of-capture", None, False)]
+    assert brief(run([syn, answer]))[-1][1] == "end-of-capture"
+
+
+def test_the_first_end_counts_and_who_was_heard_before_it(wire: Wire) -> None:
+    segments = [*wire.handshake(), wire.segment(CLIENT, b"abc"), wire.segment(SERVER, b"xyz", acked=3)]
+    segments += [wire.segment(SERVER, flags=FIN | ACK, acked=3), wire.segment(CLIENT, b"late")]
+    segments += [wire.segment(CLIENT, flags=RST | ACK)]
+    end = run(segments)[-1]
+    assert isinstance(end, ConnectionEnd)
+    assert (end.how, end.by, end.by_ns) == ("fin", SERVER, segments[5].ts_ns)
+    assert end.heard_ns == segments[3].ts_ns
 
 
 def test_half_a_close_lets_the_other_side_go_on(wire: Wire) -> None:
     segments = [*wire.handshake(), wire.segment(CLIENT, b"abc", flags=FIN | PSH | ACK)]
     segments += [wire.segment(SERVER, b"xyz", acked=4), wire.segment(SERVER, b"!", acked=4)]
-    assert brief(run(segments))[1:] == [
-        ("c", b"abc"),
-        ("s", b"xyz"),
-        ("s", b"!"),
-        ("end", "end-of-capture", "c", False),
-    ]
+    assert brief(run(segments))[1:] == [("c", b"abc"), ("s", b"xyz"), ("s", b"!"), ("end", "fin", "c", False)]
     segments.append(wire.segment(SERVER, flags=FIN | ACK, acked=4))
     assert brief(run(segments))[-1] == ("end", "fin", "c", True)
 
@@ -174,7 +217,7 @@ def test_a_new_connection_after_a_reset_may_have_the_same_number() -> None:
     segments += [*second.handshake(), second.segment(CLIENT, b"x")]
     assert brief(run(segments)) == [
         START,
-        ("end", "rst", "s", False),
+        ("end", "refused", "s", False),
         START,
         ("c", b"x"),
         ("end", "end-of-capture", None, False),
@@ -332,7 +375,7 @@ def test_a_state_of_another_release_is_refused() -> None:
     reassembler = Reassembler()
     state = reassembler.__getstate__()
     assert pickle.loads(pickle.dumps(reassembler)).__getstate__() == state
-    with pytest.raises(LocalProtocolError, match="schema 99"):
+    with pytest.raises(LocalProtocolError, match="layout 99"):
         Reassembler().__setstate__((99, *state[1:]))
 
 
@@ -349,8 +392,12 @@ def test_what_waits_keeps_its_place_when_a_stream_turns_out_to_begin_earlier() -
         segments += [wire.segment(SERVER, b"b" * 50, offset=100, acked=5), lost]
         entries = content(run(segments))
         assert entries == [
-            ("c", b"start"), ("s", b"a" * 10), ("s", b"b" * 50), *([("c", first)] if first else []), ("c", b"done"),
-        ]  # fmt: skip
+            ("c", b"start"),
+            ("s", b"a" * 10),
+            ("s", b"b" * 50),
+            *([("c", first)] if first else []),
+            ("c", b"done"),
+        ]
 
 
 def test_the_answer_to_a_lost_syn_says_where_the_client_begins(wire: Wire) -> None:

@@ -101,9 +101,10 @@ def test_missing_and_inserted_octets_cost_rows_and_nothing_else(name: str) -> No
 
 
 @pytest.mark.parametrize("name", ["variety", "big-endian"])
-def test_each_octet_may_be_any_other(name: str) -> None:
+def test_each_octet_may_be_any_other(name: str, step: int = 11) -> None:
+    """Every eleventh of them; tests/system/capture/test_every_octet.py changes each."""
     original = SAMPLES[name]
-    for at in range(len(original)):
+    for at in range(0, len(original), step):
         for value in (0xFF, original[at] ^ 1):
             rows = everything(original[:at] + bytes([value]) + original[at + 1 :])
             assert rows is None or rows, at

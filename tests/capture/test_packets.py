@@ -86,7 +86,7 @@ def test_vlan_tags_become_the_point(tags: list[tuple[int, int]], point: str) -> 
         (1, ethernet(ipv4(bytes(30), protocol=17))),
         (1, ethernet(ipv4(bytes(30), protocol=17, more=True))),
         (1, ethernet(ipv6(bytes(30), following=17), kind=0x86DD)),
-        (1, ethernet(ipv6(bytes(30), following=50), kind=0x86DD)),
+        (1, ethernet(ipv6(bytes(30), following=58), kind=0x86DD)),
         (1, ethernet(ipv6(b"", following=59), kind=0x86DD)),
         (1, b""),
         (1, bytes(13)),

@@ -23,9 +23,20 @@ def test_a_segment_has_everything_of_its_packet() -> None:
     (row,) = rows(pcap([(1_700_000_000, 123_456, frame)]))
     assert isinstance(row, Segment)
     assert row == Segment(
-        ts_ns=1_700_000_000_123_456_000, file="f", packet=0, src="10.0.0.1", sport=40000, dst="10.0.0.2", dport=5672,
-        seq=5, ack=6, flags=0x18, wire_len=3, payload=b"abc", point="",
-    )  # fmt: skip
+        ts_ns=1_700_000_000_123_456_000,
+        file="f",
+        packet=0,
+        src="10.0.0.1",
+        sport=40000,
+        dst="10.0.0.2",
+        dport=5672,
+        seq=5,
+        ack=6,
+        flags=0x18,
+        wire_len=3,
+        payload=b"abc",
+        point="",
+    )
     assert row.flow == "10.0.0.1:40000-10.0.0.2:5672"
 
 
@@ -115,10 +126,12 @@ def test_a_snap_length_without_bound_does_not_make_any_record_believable() -> No
 
 
 def test_an_unknown_link_type_is_reported_once() -> None:
-    (row,) = rows(pcap([(1, 0, FRAME), (2, 0, FRAME)], link=147))
+    row, count = rows(pcap([(1, 0, FRAME), (2, 0, FRAME)], link=147))
     assert isinstance(row, CaptureDamage)
     assert (row.kind, row.packet, row.offset) == ("unknown-link-type", 0, 24)
     assert "147" in row.text
+    assert isinstance(count, CaptureDamage)
+    assert (count.kind, count.packet, count.text.split()[0]) == ("not-read", 0, "2")
 
 
 def test_frame_check_sequence_bits_are_no_part_of_the_link_type() -> None:

@@ -92,9 +92,11 @@ def test_the_snap_length_of_the_interface_ends_a_simple_packet() -> None:
 def test_only_the_interface_with_an_unknown_link_type_is_left_out() -> None:
     data = section() + interface(147) + interface()
     data += enhanced(FRAME) * 2 + enhanced(FRAME, number=1) + enhanced(FRAME)
-    damage, row = rows(data)
+    damage, row, count = rows(data)
     assert isinstance(damage, CaptureDamage)
     assert (damage.kind, damage.packet) == ("unknown-link-type", 0)
+    assert isinstance(count, CaptureDamage)
+    assert (count.kind, count.packet, count.text.split()[0]) == ("not-read", 0, "3")
     assert isinstance(row, Segment)
     assert row.packet == 2
 

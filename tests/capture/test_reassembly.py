@@ -3,7 +3,7 @@
 import pickle
 
 from amqp_sansio.capture import ConnectionEnd, Reassembler, StreamData, StreamGap
-from tests.kit.tcp import CLIENT, MS, SERVER, Wire, brief, content, damages, octets, run
+from tests.kit.tcp import CLIENT, FIN, MS, SERVER, Wire, brief, content, damages, octets, run
 
 START = ("start", CLIENT, SERVER)
 SECOND = 1000 * MS
@@ -303,3 +303,6 @@ def test_what_is_kept_for_comparison_is_bounded(wire: Wire) -> None:
     for _ in range(2000):
         reassembler.push(wire.segment(CLIENT, bytes(1000), flags=0))
     assert len(pickle.dumps(reassembler)) < 100_000
+    for sender in (CLIENT, SERVER):
+        reassembler.push(wire.segment(sender, flags=FIN))
+    assert len(pickle.dumps(reassembler)) < 1000

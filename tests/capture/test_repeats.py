@@ -6,7 +6,7 @@ import pytest
 
 from amqp_sansio.capture import CaptureDamage, CaptureReader, Segment, read_segments
 from amqp_sansio.capture.repeats import Repeats
-from amqp_sansio.tables import replay_segments
+from amqp_sansio.recorded.tables import replay_segments
 from tests.kit.packets import ethernet, ipv4, pcap, tcp
 
 WHOLE = ethernet(ipv4(tcp(5, 6, b"abc")))

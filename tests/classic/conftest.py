@@ -6,8 +6,9 @@ Whoever takes `version` runs for both of them, whoever takes `side` for both sid
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Side, Version
-from tests.kit.facing import CLIENT, SERVER, Facing
-from tests.kit.pair import Pair
+from tests.kit.facing import CLIENT, SERVER
+from tests.kit.facing_classic import Facing
+from tests.kit.pair_classic import Pair
 
 
 @pytest.fixture(params=[AMQP_0_8, AMQP_0_9_1], ids=lambda version: version.label)

@@ -1,13 +1,10 @@
-"""Runs the command in this process or, as a user does, in one of its own: with its streams and its exit status."""
+"""Runs the command in this process: with its streams and its exit status."""
 
 import io
 import os
-import signal
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
 from unittest import mock
@@ -15,11 +12,24 @@ from unittest import mock
 import pytest
 
 from amqp_sansio_cli.main import main
+from tests.kit.captures import named
 
 ROOT = Path(__file__).resolve().parents[2]
-PATHS = (".", "adapters/asyncio", "adapters/sync", "adapters/spark", "adapters/cli", "adapters/report")
+PATHS = (
+    ".",
+    "adapters/asyncio",
+    "adapters/sync",
+    "adapters/spark",
+    "adapters/cli",
+    "adapters/report",
+    "adapters/arrow",
+    "adapters/probe",
+    "adapters/azure",
+)
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+OneLine = Callable[..., str]
+Refuses = Callable[[list[str], str], None]
 
 
 @pytest.fixture(scope="session")
@@ -68,71 +78,37 @@ def cli(cli_environment: Mapping[str, str]) -> Run:
     return run
 
 
-@pytest.fixture(scope="session")
-def process(cli_environment: Mapping[str, str]) -> Run:
-    """As `cli`, in a process of its own: for what imports Spark, or must not find what the tests have imported."""
+@pytest.fixture
+def one_line(capfd: pytest.CaptureFixture[str]) -> OneLine:
+    """Call with arguments that the command can't use; gives its line."""
 
-    def run(
-        *arguments: str | Path, env: Mapping[str, str] | None = None, cwd: Path | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "amqp_sansio_cli", *map(str, arguments)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            env={**cli_environment, **(env or {})},
-            cwd=cwd,
-            check=False,
-            timeout=300,
-        )
+    def run(*arguments: str | Path) -> str:
+        status = main([str(argument) for argument in arguments])
+        out, err = capfd.readouterr()
+        *said, last = err.splitlines()
+        assert (status, out) == (2, ""), err
+        assert last.startswith("amqp-sansio: ") and last.isprintable()
+        # Who listens says so before anything can go wrong with the file that tells it to others.
+        assert not said or (len(said) == 1 and "listening on" in said[0])
+        return last
 
     return run
 
 
-class Running:
-    """A command that listens."""
-
-    def __init__(self, process: subprocess.Popen[bytes], ready: Path) -> None:
-        self.process = process
-        self.ready = ready
-        deadline = time.monotonic() + 20
-        while not ready.exists():
-            assert process.poll() is None and time.monotonic() < deadline, process.stderr
-            time.sleep(0.02)
-        self.address = ready.read_text().strip()
-        self.port = int(self.address.rpartition(":")[2])
-
-    def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
-
-    def url(self, login: str = "guest:guest", vhost: str = "%2F") -> str:
-        return f"amqp://{login}@{self.address}/{vhost}"
-
-    def stop(self, number: signal.Signals = signal.SIGTERM) -> str:
-        """End it; returns what it said."""
-        self.process.send_signal(number)
-        _, err = self.process.communicate(timeout=20)
-        assert self.process.returncode == 0, err.decode()
-        return err.decode()
-
-
 @pytest.fixture
-def start(cli_environment: Mapping[str, str], tmp_path: Path) -> Iterator[Callable[..., Running]]:
-    """Starts commands, and kills what a failed test leaves."""
-    processes: list[subprocess.Popen[bytes]] = []
+def refuses(one_line: OneLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Refuses:
+    """Call with arguments that the command can't use, and with words of its line; nothing that is there changes.
 
-    def run(*arguments: str | Path) -> Running:
-        ready = tmp_path / f"ready{len(processes)}"
-        process = subprocess.Popen(
-            [sys.executable, "-m", "amqp_sansio_cli", *map(str, arguments), "--ready-file", str(ready)],
-            env=cli_environment,
-            stderr=subprocess.PIPE,
-        )
-        processes.append(process)
-        return Running(process, ready)
+    In the arguments CAPTURE is a capture.
+    """
 
-    yield run
-    for process in processes:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+    def run(arguments: list[str], words: str) -> None:
+        monkeypatch.chdir(tmp_path)
+        capture = tmp_path / "c.pcap"
+        octets = named("o091_pika_basic.pcap").read_bytes()
+        capture.write_bytes(octets)
+        assert words in one_line(*[each.replace("CAPTURE", str(capture)) for each in arguments])
+        assert capture.read_bytes() == octets
+        assert [path.name for path in tmp_path.iterdir() if path.suffix == ".part"] == []
+
+    return run

@@ -1,9 +1,19 @@
 """How rows are laid out for people."""
 
+import errno
+import io
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
 import pytest
 
 from amqp_sansio.printing import printable
+from amqp_sansio_cli import errors
+from amqp_sansio_cli.main import main
 from amqp_sansio_cli.output import Heading, align, clock, day_clock, duration, octets, table_lines
+from tests.kit.captures import named
 
 HEADINGS = [Heading("name", least=6), Heading("n", right=True), Heading("more", drops=1)]
 
@@ -60,3 +70,43 @@ def test_times_and_sizes() -> None:
     assert day_clock(1795167533117581999) == "2026-11-20 09:38:53.117"
     assert (clock(None), day_clock(None), octets(None)) == ("", "", "")
     assert octets(1234567) == "1,234,567"
+
+
+class Broken(io.RawIOBase):
+    """A stream whose reader is gone, as Windows or Unix says it."""
+
+    def __init__(self, number: int, descriptor: int) -> None:
+        self.number = number
+        self.descriptor = descriptor
+
+    def fileno(self) -> int:
+        return self.descriptor
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, octets: object) -> int:
+        raise OSError(self.number, os.strerror(self.number))
+
+
+@pytest.mark.parametrize(
+    ("system", "number", "status"),
+    [("posix", errno.EPIPE, 0), ("posix", errno.EINVAL, 2), ("nt", errno.EPIPE, 0), ("nt", errno.EINVAL, 0)],
+)
+def test_a_reader_that_has_gone_is_no_error_on_any_system(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, system: str, number: int, status: int
+) -> None:
+    monkeypatch.setattr(errors, "SYSTEM", system)
+    with open(tmp_path / "out", "wb") as out:
+        broken = io.TextIOWrapper(io.BufferedWriter(Broken(number, out.fileno())), write_through=True)
+        monkeypatch.setattr(sys, "stdout", broken)
+        assert main(["replay", str(named("o091_pika_basic.pcap"))]) == status
+        with suppress(OSError):
+            broken.close()
+
+
+def test_lines_end_alike_on_every_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out, newline="\r\n"))
+    assert main(["lint", str(named("o091_pika_channel_errors.pcap"))]) == 1
+    assert out.getvalue().endswith(b"\n") and b"\r" not in out.getvalue()

@@ -21,8 +21,10 @@ def test_a_blocked_connection_is_told_for_people_and_for_programs(cli: Run) -> N
     first, *rest = done.stdout.splitlines()
     assert first.startswith("connection e4c27778 127.0.0.1:58266 → 127.0.0.1:56720 · AMQP 0-9-1 · Pika Python Client")
     assert rest == ["  blocked by the server low on memory, for 692 ms", "  channel 1, open, for 1.2 s"]
-    rows = [json.loads(line) for line in cli("state", named(BLOCKED), "--at", "09:39:43.465", "--format", "jsonl")
-            .stdout.splitlines()]  # fmt: skip
+    rows = [
+        json.loads(line)
+        for line in cli("state", named(BLOCKED), "--at", "09:39:43.465", "--format", "jsonl").stdout.splitlines()
+    ]
     assert [row["kind"] for row in rows] == ["connection", "blocked", "channel"]
     assert rows[1]["text"] == "low on memory" and rows[1]["at_ns"] == 1_795_167_583_465_000_000
 
@@ -31,8 +33,10 @@ def test_the_difference_between_two_instants(cli: Run) -> None:
     """Between them the first connection ends, and the others come and go unseen."""
     done = cli("state", named("o_mixed_4_protocols.pcap"), "--at", "+0.004", "--until", "+2.2")
     assert [line[:22] for line in done.stdout.splitlines()] == [
-        "- connection c3ad518f ", "- channel 1, open, for", "- queue.declare of the"
-    ]  # fmt: skip
+        "- connection c3ad518f ",
+        "- channel 1, open, for",
+        "- queue.declare of the",
+    ]
     lines = cli("state", named(BLOCKED), "--at", "+0.1", "--until", "+1.2", "--format", "jsonl").stdout.splitlines()
     assert [(row["change"], row["kind"]) for row in map(json.loads, lines)] == [("+", "blocked")]
 

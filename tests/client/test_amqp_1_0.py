@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from amqp_sansio import Event, Pending
-from amqp_sansio.amqp_1_0 import Config, Delivery, Message
-from amqp_sansio.amqp_1_0 import Connection as Core
+from amqp_sansio.amqp_1_0 import Delivery, Message
 from amqp_sansio.amqp_1_0.codec.conditions import INTERNAL_ERROR, NOT_FOUND
 from amqp_sansio.client.amqp_1_0.connection import Connection
 from amqp_sansio.client.amqp_1_0.receiver import Receiver
 from amqp_sansio.client.amqp_1_0.sender import Sender
 from amqp_sansio.client.amqp_1_0.session import Session
-from amqp_sansio.client.driving import STOPPED_TIMERS
+from amqp_sansio.client.waits import STOPPED_TIMERS
 from amqp_sansio.errors import EndpointClosed, LinkEnded
 from amqp_sansio.events import OpenRequested
-from amqp_sansio.uri import parse
+from amqp_sansio.testing.simulate import World
 from tests.kit.asyncio_broker import left_in
-from tests.kit.hand_driven import Hand, Server, brokered, served
+from tests.kit.served_1_0 import Server, brokered, served
 
 
 async def links_of(connection: Connection, credit: int = 0) -> tuple[Session, Sender, Receiver]:
     session = await connection.open_session()
     return session, await session.open_sender("q"), await session.open_receiver("q", credit=credit)
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with World() as world:
+        yield world
 
 
 def far_link(server: Server, role: str = "receiver") -> Any:
@@ -34,31 +40,33 @@ def far_link(server: Server, role: str = "receiver") -> Any:
     return link
 
 
-def test_credit_in_pieces_keeps_the_order() -> None:
+def test_credit_in_pieces_keeps_the_order(world: World) -> None:
     """More credit comes before those who were woken have sent."""
-    hand, connection, server = served()
-    sender = hand.run(_sender(hand.run(_session(connection))))
-    sends = [hand.start(sender.send(Message(number), wait=False)) for number in range(6)]
+    user, server = served(world)
+    sender = user.run(_sender(user.run(_session(user.connection))))
+    sends = [user.begin(sender.send(Message(number), wait=False)) for number in range(6)]
     link = far_link(server)
     for _ in range(3):
         link.flow(2)
         server.pump()
-    hand.settle()
+    user.turn()
     assert [each.done for each in sends] == [True] * 2 + [False] * 4
     for count in range(3, 7):
         link.flow(1)
-        hand.settle()
+        server.pump()
+        user.turn()
         assert [each.done for each in sends] == [True] * count + [False] * (6 - count)
     assert [each.body for each in server.events if isinstance(each, Delivery)] == list(range(6))
 
 
-def test_a_drain_is_answered_behind_those_who_send() -> None:
-    hand, connection, server = served()
-    sender = hand.run(_sender(hand.run(_session(connection))))
-    sends = [hand.start(sender.send(Message(number))) for number in range(2)]
+def test_a_drain_is_answered_behind_those_who_send(world: World) -> None:
+    user, server = served(world)
+    sender = user.run(_sender(user.run(_session(user.connection))))
+    sends = [user.begin(sender.send(Message(number))) for number in range(2)]
     link = far_link(server)
     link.flow(5, drain=True)
-    hand.settle()
+    server.pump()
+    user.turn()
     assert len([each for each in server.events if isinstance(each, Delivery)]) == 2
     assert link.credit == 0
     assert sender.credit == 0
@@ -74,38 +82,39 @@ async def _sender(session: Session) -> Sender:
     return await session.open_sender("q")
 
 
-def test_a_fetch_ends_with_its_time() -> None:
-    hand, connection, world = brokered()
-    _, _, receiver = hand.run(links_of(connection))
-    fetch = hand.start(receiver.fetch(5))
+def test_a_fetch_ends_with_its_time(world: World) -> None:
+    user = brokered(world)
+    _, sender, receiver = user.run(links_of(user.connection))
+    fetch = user.begin(receiver.fetch(5))
     assert receiver.credit == 1
-    hand.advance(4)
+    world.pass_time(4)
     assert not fetch.done
-    hand.advance(2)
+    world.pass_time(2)
     assert fetch.result is None
     assert receiver.credit == 0
-    fetch = hand.start(receiver.fetch(5))
-    world.put("q", b"late")
-    hand.settle()
-    assert fetch.result.body == b"late"
-    assert left_in(hand.client)[:-1] == []
+    fetch = user.begin(receiver.fetch(5))
+    user.run(sender.send(b"late"))
+    late = fetch.result
+    assert late is not None
+    assert late.body == b"late"
+    assert left_in(user.client)[:-1] == []
 
 
-def test_a_sender_that_answers_no_drain_loses_its_credit() -> None:
-    hand, connection, server = served()
-    _, _, receiver = hand.run(links_of(connection))
-    fetch = hand.start(receiver.fetch(5))
-    hand.advance(5)
+def test_a_sender_that_answers_no_drain_loses_its_credit(world: World) -> None:
+    user, server = served(world)
+    _, _, receiver = user.run(links_of(user.connection))
+    fetch = user.begin(receiver.fetch(5))
+    world.pass_time(5)
     assert not fetch.done
     assert far_link(server, "sender").credit == 1
-    hand.advance(1)
+    world.pass_time(1)
     assert fetch.result is None
     assert receiver.credit == far_link(server, "sender").credit == 0
 
 
-def test_stopped_timers_leave_nothing_behind() -> None:
-    hand, _, _ = brokered()
-    client = hand.client
+def test_stopped_timers_leave_nothing_behind(world: World) -> None:
+    user = brokered(world)
+    client = user.client
     first = client.after(50.0)
     for _ in range(1000):
         timer = client.after(60.0)
@@ -122,10 +131,12 @@ def test_stopped_timers_leave_nothing_behind() -> None:
     assert client.next_deadline == client.core.next_deadline
 
 
-def test_leaving_the_context_raises_what_nobody_has_seen() -> None:
-    hand, connection, server = served(credit=10)
+@pytest.mark.parametrize("look", [False, True], ids=["nobody looks", "the program looks"])
+def test_leaving_the_context_raises_what_nobody_has_seen(world: World, look: bool) -> None:
+    user, server = served(world, credit=10)
+    connection = user.connection
 
-    async def use(look: bool) -> None:
+    async def use() -> None:
         async with connection, connection.open_session() as session:
             sender = await session.open_sender("q")
             await sender.send(b"settled", settled=True)
@@ -136,54 +147,49 @@ def test_leaving_the_context_raises_what_nobody_has_seen() -> None:
             if look:
                 assert sender.report is not None
 
-    with pytest.raises(LinkEnded, match="the node is gone"):
-        hand.run(use(False))
-    hand, connection, server = served(credit=10)
-    hand.run(use(True))
+    with nullcontext() if look else pytest.raises(LinkEnded, match="the node is gone"):
+        user.run(use())
 
 
 @pytest.mark.parametrize("part", ["link", "session", "connection"])
-def test_iterations_end_quietly_with_ones_own_close(part: str) -> None:
-    hand, connection, _ = brokered()
-    session, _, receiver = hand.run(links_of(connection, 5))
+def test_iterations_end_quietly_with_ones_own_close(world: World, part: str) -> None:
+    user = brokered(world)
+    connection = user.connection
+    session, _, receiver = user.run(links_of(user.connection, 5))
     iterators: tuple[AsyncIterator[object], ...] = (receiver, session.events(), connection.events())
-    iterations = [hand.start(_all_of(each)) for each in iterators]
+    iterations = [user.begin(_all_of(each)) for each in iterators]
     own: dict[str, Receiver | Session | Connection] = {"link": receiver, "session": session, "connection": connection}
-    hand.run(own[part].close())
+    user.run(own[part].close())
     ended = {"link": 1, "session": 2, "connection": 3}[part]
     assert [each.done for each in iterations] == [True] * ended + [False] * (3 - ended)
     for each in iterations[:ended]:
         assert isinstance(each.result, int)
-    hand.run(connection.close())
+    user.run(connection.close())
     with pytest.raises(LinkEnded, match="closed by this side"):
-        hand.run(receiver.fetch())
+        user.run(receiver.fetch())
 
 
-def test_a_link_that_ones_own_error_closes_ends_quietly_too() -> None:
-    hand, connection, _ = brokered()
-    _, _, receiver = hand.run(links_of(connection, 5))
-    reading = hand.start(_all_of(receiver))
-    assert hand.run(receiver.close(INTERNAL_ERROR, "enough")).condition == INTERNAL_ERROR
+def test_a_link_that_ones_own_error_closes_ends_quietly_too(world: World) -> None:
+    user = brokered(world)
+    _, _, receiver = user.run(links_of(user.connection, 5))
+    reading = user.begin(_all_of(receiver))
+    assert user.run(receiver.close(INTERNAL_ERROR, "enough")).condition == INTERNAL_ERROR
     assert reading.result == 0
 
 
-def test_a_close_that_nobody_asked_for_is_no_quiet_end() -> None:
+def test_a_close_that_nobody_asked_for_is_no_quiet_end(world: World) -> None:
     """This end notices that it has been silent for too long: its own close, but an error."""
-    server = Server()
-    server.core = Core.server(Config(container_id="server", idle_time_out=10.0))
-    hand = Hand(server.client, server)
-    hand.settle()
-    connection = Connection(server.client, parse("amqp://nowhere/"))
-    _, _, receiver = hand.run(links_of(connection, 5))
+    user, _ = served(world, idle_time_out=10.0)
+    connection = user.connection
+    _, _, receiver = user.run(links_of(user.connection, 5))
 
     async def stay() -> None:
         async with connection:
-            await hand.client.wait(hand.client.lost)
+            await user.client.wait(user.client.lost)
 
-    staying, reading = hand.start(stay()), hand.start(_all_of(receiver))
-    server.client.handle_timeout(100.0)
-    server.now = 100.0
-    hand.settle()
+    staying, reading = user.begin(stay()), user.begin(_all_of(receiver))
+    world.now = 100.0
+    user.turn()
     for each in (staying, reading):
         with pytest.raises(EndpointClosed, match="this end sent nothing"):
             each.result  # noqa: B018
@@ -193,7 +199,7 @@ async def _all_of(items: AsyncIterator[object]) -> int:
     return len([each async for each in items])
 
 
-def test_a_close_right_behind_the_open_is_a_refusal() -> None:
+def test_a_close_right_behind_the_open_is_a_refusal(world: World) -> None:
     def answers(server: Server, event: Event) -> bool:
         if isinstance(event, OpenRequested):
             server.core.accept_open()
@@ -201,10 +207,7 @@ def test_a_close_right_behind_the_open_is_a_refusal() -> None:
             return True
         return False
 
-    server = Server(0, answers)
-    hand = Hand(server.client, server)
-    hand.settle()
-    assert server.client.opened.done
-    assert isinstance(server.client.opened.error, EndpointClosed)
-    assert "no such host" in str(server.client.opened.error)
-    assert not server.client.is_open
+    user, _ = served(world, 0, answers)
+    with pytest.raises(EndpointClosed, match="no such host"):
+        user.connection  # noqa: B018
+    assert not user.client.is_open

@@ -1,4 +1,4 @@
-"""Recovery of 0-8 and 0-9-1 without an event loop: the connection is cut at any place, and the pure broker goes on."""
+"""Recovery of 0-8 and 0-9-1 in a simulated world: the connection is cut at any place, and the pure broker goes on."""
 
 from __future__ import annotations
 
@@ -7,317 +7,519 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Accepted, EndpointClosed, LimitExceeded, Pending, StaleDelivery, Version
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Accepted, EndpointClosed, Pending, StaleDelivery, Version
 from amqp_sansio.amqp_0_9_1 import BasicProperties
+from amqp_sansio.broker import Settings
 from amqp_sansio.client.classic.channel import Channel
-from amqp_sansio.client.recovery import InDoubt, Recovered, Recovering, RecoveryPolicy
+from amqp_sansio.client.classic.consumer import inbox_of
+from amqp_sansio.client.recovery import InDoubt, Recovered, RecoveryPolicy
 from amqp_sansio.errors import TransactionFailed
-from tests.client.test_classic import World, core_of
-from tests.kit.by_hand import Call
+from tests.kit.user import PIECES, URL, Call, ClassicUser, world_of
 
 
-class Recovers(World):
-    """A client that recovers, with its events."""
+class Recovers(ClassicUser):
+    """A user whose client recovers."""
 
-    def __init__(self, version: Version = AMQP_0_9_1, policy: RecoveryPolicy | None = None, **options: Any) -> None:
-        super().__init__(version, **options)
-        self.recover(lambda: core_of(version), policy or RecoveryPolicy(jitter=0.0))
-        self.events = self.connection.events(Recovering, Recovered)
-
-
-@pytest.fixture(params=[1, 65_536], ids="{}-octets".format)
-def world(request: pytest.FixtureRequest) -> Recovers:
-    return Recovers(size=request.param)
+    def __init__(
+        self, version: Version = AMQP_0_9_1, policy: RecoveryPolicy | None = None, pieces: str = "whole"
+    ) -> None:
+        super().__init__(version, world_of(pieces), recover=policy or RecoveryPolicy(jitter=0.0))
 
 
-def bodies(world: Recovers, channel: Channel, queue: str) -> list[Any]:
+@pytest.fixture(params=PIECES)
+def user(request: pytest.FixtureRequest) -> Recovers:
+    return Recovers(pieces=request.param)
+
+
+def bodies(user: Recovers, channel: Channel, queue: str) -> list[Any]:
     found: list[Any] = []
-    while (delivery := world.run(channel.get(queue, no_ack=True))) is not None:
+    while (delivery := user.run(channel.get(queue, no_ack=True))) is not None:
         found.append(delivery)
     return found
 
 
-def test_all_that_was_open_is_opened_again(world: Recovers) -> None:
-    channel = world.channel(confirm=True)
-    world.run(channel.declare_exchange("events", "topic"))
-    named = world.run(channel.declare_queue(exclusive=True)).queue
-    world.run(channel.bind_queue("", "events", "a.#"))
-    world.run(channel.declare_queue("gone"))
-    world.run(channel.delete_queue("gone"))
+def test_all_that_was_open_is_opened_again(user: Recovers) -> None:
+    channel = user.channel(confirm=True)
+    user.run(channel.declare_exchange("events", "topic"))
+    named = user.run(channel.declare_queue(exclusive=True)).queue
+    user.run(channel.bind_queue("", "events", "a.#"))
+    user.run(channel.declare_queue("gone"))
+    user.run(channel.delete_queue("gone"))
     consumer = channel.consume(named)
-    world.run(consumer.start())
-    event = world.back()
+    user.run(consumer.start())
+    event = user.back()
     ((old, new),) = event.renamed
-    assert (old, event.attempts, event.address, event.failed) == (named, 1, "amqp://one", ())
+    assert (old, event.attempts, event.address, event.failed) == (named, 1, URL, ())
     assert consumer.queue == new != old
-    assert world.run(channel.publish(b"on", exchange="events", routing_key="a.b")) == Accepted()
-    delivery = world.run(consumer.__anext__())
-    world.run(delivery.accept())
-    assert (delivery.body, channel.is_open, world.connection.is_open) == (b"on", True, True)
+    assert user.run(channel.publish(b"on", exchange="events", routing_key="a.b")) == Accepted()
+    delivery = user.run(consumer.__anext__())
+    user.run(delivery.accept())
+    assert (delivery.body, channel.is_open, user.connection.is_open) == (b"on", True, True)
     with pytest.raises(EndpointClosed, match="gone"):
-        world.run(channel.declare_queue("gone", passive=True))
+        user.run(channel.declare_queue("gone", passive=True))
 
 
 @pytest.mark.parametrize("size", range(0, 400, 9))
 def test_a_publish_in_doubt_is_sent_again(size: int) -> None:
     """The transport is cut after so many octets of the broker, or of the client."""
-    world = Recovers()
-    channel = world.channel(confirm=True)
-    world.run(channel.declare_queue("jobs", durable=True))
-    sent = [world.start(channel.publish(b"%d" % number, routing_key="jobs")) for number in range(5)]
-    octets = world.client.data_to_send(world.now, size or None)
-    if size:
-        world.server.receive_data(octets, world.now)
-        world.server.next_event()
-    assert world.back().resent == 5
+    user = Recovers()
+    channel = user.channel(confirm=True)
+    user.run(channel.declare_queue("jobs", durable=True))
+    sent = [user.start(channel.publish(b"%d" % number, routing_key="jobs")) for number in range(5)]
+    user.send_and_lose(up=size)
+    assert user.wait_back().resent == 5
     assert [task.result for task in sent] == [Accepted()] * 5
-    found = bodies(world, channel, "jobs")
+    found = bodies(user, channel, "jobs")
     assert {each.body for each in found} == {b"0", b"1", b"2", b"3", b"4"}
     assert [each.body for each in found if each.headers == {"x-publish-try": 2}] == [b"0", b"1", b"2", b"3", b"4"]
-    assert world.client.kept == 0
+    assert user.client.kept == 0
 
 
-def test_a_message_keeps_its_id_and_counts_its_tries(world: Recovers) -> None:
-    channel = world.channel(confirm=True)
-    world.run(channel.declare_queue("jobs"))
-    sent = world.start(channel.publish(b"x", routing_key="jobs", properties=BasicProperties(message_id="m1")))
-    world.cut()
-    world.now += 0.5
-    world.reopen()
-    while not world.connection.is_open:
-        world.move()
-    assert [event.resent for event in world.told() if isinstance(event, Recovered)] == [1]
-    world.cut()
-    world.wait_back()
+def test_a_message_keeps_its_id_and_counts_its_tries(user: Recovers) -> None:
+    channel = user.channel(confirm=True)
+    user.run(channel.declare_queue("jobs"))
+    sent = user.start(channel.publish(b"x", routing_key="jobs", properties=BasicProperties(message_id="m1")))
+    user.cut()
+    user.reconnect()
+    user.world.run(lambda: user.connection.is_open)
+    assert [event.resent for event in user.told() if isinstance(event, Recovered)] == [1]
+    user.cut()
+    user.wait_back()
     assert sent.result == Accepted()
-    (found,) = bodies(world, channel, "jobs")
+    (found,) = bodies(user, channel, "jobs")
     assert (found.properties.message_id, found.headers["x-publish-try"]) == ("m1", 3)
 
 
 def test_a_publish_in_doubt_is_reported_if_the_policy_says_so() -> None:
-    world = Recovers(policy=RecoveryPolicy(in_doubt="report"))
-    channel = world.channel(confirm=True)
-    sent = world.start(channel.publish(b"x", routing_key="jobs"))
-    world.cut()
+    user = Recovers(policy=RecoveryPolicy(in_doubt="report"))
+    channel = user.channel(confirm=True)
+    sent = user.start(channel.publish(b"x", routing_key="jobs"))
+    user.cut()
     with pytest.raises(EndpointClosed, match="the cable is cut"):
         _ = sent.result
-    assert world.wait_back().in_doubt == (InDoubt(("", "jobs"), b"x"),)
-    assert world.client.kept == 0
+    assert user.wait_back().in_doubt == (InDoubt(("", "jobs"), b"x"),)
+    assert user.client.kept == 0
 
 
 @pytest.mark.parametrize("version", [AMQP_0_8, AMQP_0_9_1])
 def test_messages_without_confirms_are_reported_and_never_sent_again(version: Version) -> None:
-    world = Recovers(version, RecoveryPolicy(remembered=2))
-    channel = world.channel()
+    user = Recovers(version, RecoveryPolicy(remembered=2))
+    channel = user.channel()
     for body in (b"1", b"2", b"3"):
-        world.run(channel.publish(body, routing_key="jobs"))
-    event = world.back()
+        user.run(channel.publish(body, routing_key="jobs"))
+    event = user.back()
     assert [each.body for each in event.in_doubt] == [b"2", b"3"]
     assert event.resent == 0
-    assert world.back().in_doubt == ()
+    assert user.back().in_doubt == ()
 
 
-def test_calls_that_wait_go_on_waiting(world: Recovers) -> None:
-    channel = world.channel()
-    world.run(channel.declare_queue("jobs"))
+def test_calls_that_wait_go_on_waiting(user: Recovers) -> None:
+    channel = user.channel()
+    user.run(channel.declare_queue("jobs"))
     started = [
-        world.start(channel.get("jobs")), world.start(channel.declare_queue("more")),
-        world.start(channel.set_prefetch(3)), world.start(world.channel_opening(confirm=True)),
-    ]  # fmt: skip
-    world.cut()
-    late = [world.start(channel.publish(b"x", routing_key="jobs")), world.start(channel.purge_queue("more"))]
+        user.start(channel.get("jobs")),
+        user.start(channel.declare_queue("more")),
+        user.start(channel.set_prefetch(3)),
+        user.start(user.channel_opening(confirm=True)),
+    ]
+    user.cut()
+    late = [user.start(channel.publish(b"x", routing_key="jobs")), user.start(channel.purge_queue("more"))]
     assert not any(task.done for task in [*started, *late])
-    world.wait_back()
+    user.wait_back()
     assert [type(task.result).__name__ for task in started] == ["NoneType", "QueueDeclareOk", "NoneType", "Channel"]
     assert late[1].result.message_count == 0
-    assert world.run(started[3].result.publish(b"y", routing_key="jobs")) == Accepted()
-    assert [each.body for each in bodies(world, channel, "jobs")] == [b"x", b"y"]
+    assert user.run(started[3].result.publish(b"y", routing_key="jobs")) == Accepted()
+    assert [each.body for each in bodies(user, channel, "jobs")] == [b"x", b"y"]
 
 
 def test_a_publish_fails_at_once_if_the_policy_says_so() -> None:
-    world = Recovers(policy=RecoveryPolicy(publish="fail"))
-    channel = world.channel(confirm=True)
-    world.cut()
+    user = Recovers(policy=RecoveryPolicy(publish="fail"))
+    channel = user.channel(confirm=True)
+    user.cut()
     with pytest.raises(EndpointClosed, match="cable"):
-        world.run(channel.publish(b"x", routing_key="jobs"))
-    world.wait_back()
-    world.run(channel.declare_queue("jobs"))
-    assert world.run(channel.publish(b"x", routing_key="jobs")) == Accepted()
+        user.run(channel.publish(b"x", routing_key="jobs"))
+    user.wait_back()
+    user.run(channel.declare_queue("jobs"))
+    assert user.run(channel.publish(b"x", routing_key="jobs")) == Accepted()
 
 
-def test_a_delivery_of_an_earlier_connection_is_stale(world: Recovers) -> None:
-    channel = world.channel(confirm=True)
-    world.run(channel.declare_queue("jobs"))
-    world.run(channel.publish(b"x", routing_key="jobs"))
+def test_a_delivery_of_an_earlier_connection_is_stale(user: Recovers) -> None:
+    channel = user.channel(confirm=True)
+    user.run(channel.declare_queue("jobs"))
+    user.run(channel.publish(b"x", routing_key="jobs"))
     consumer = channel.consume("jobs")
-    delivery = world.run(consumer.__anext__())
-    world.cut()
+    delivery = user.run(consumer.__anext__())
+    user.cut()
     with pytest.raises(StaleDelivery, match="will come again"):
-        world.run(delivery.accept())
-    world.wait_back()
+        user.run(delivery.accept())
+    user.wait_back()
     with pytest.raises(StaleDelivery, match="will come again"):
-        world.run(delivery.reject())
-    again = world.run(consumer.__anext__())
+        user.run(delivery.reject())
+    again = user.run(consumer.__anext__())
     assert (again.body, again.redelivered) == (b"x", True)
-    world.run(again.accept())
-    assert world.run(channel.get("jobs")) is None
+    user.run(again.accept())
+    assert user.run(channel.get("jobs")) is None
 
 
-def test_a_consumer_whose_queue_others_deleted_ends_and_the_channel_lives(world: Recovers) -> None:
-    channel = world.channel()
-    admin = World(hub=world.hub)
+def test_a_consumer_whose_queue_others_deleted_ends_and_the_channel_lives(user: Recovers) -> None:
+    channel = user.channel()
+    admin = ClassicUser(world=user.world)
     theirs = admin.channel()
     admin.run(theirs.declare_queue("theirs"))
     consumer = channel.consume("theirs")
-    world.run(consumer.start())
-    world.cut()
+    user.run(consumer.start())
+    user.cut()
     admin.run(theirs.delete_queue("theirs"))
-    event = world.wait_back()
+    event = user.wait_back()
     assert [what for what, _ in event.failed] == ["look c1.1"]
     with pytest.raises(EndpointClosed, match=r"c1\.1"):
-        world.run(consumer.__anext__())
+        user.run(consumer.__anext__())
     assert channel.is_open
 
 
-def test_a_transaction_does_not_survive_its_connection(world: Recovers) -> None:
-    channel = world.channel()
-    world.run(channel.declare_queue("jobs"))
+def test_a_transaction_does_not_survive_its_connection(user: Recovers) -> None:
+    channel = user.channel()
+    user.run(channel.declare_queue("jobs"))
 
     async def work() -> None:
         async with channel.transaction():
             await channel.publish(b"1", routing_key="jobs")
-            await world.client.wait(lost)
+            await user.client.wait(lost)
             await channel.publish(b"2", routing_key="jobs")
 
-    lost: Pending[None] = world.client.pending()
-    task = world.start(work())
-    world.turn()
-    world.cut()
-    world.client.complete(lost)
-    world.wait_back()
+    lost: Pending[None] = user.client.pending()
+    task = user.start(work())
+    user.turn()
+    user.cut()
+    user.client.complete(lost)
+    user.wait_back()
     with pytest.raises(TransactionFailed, match="rolled it back"):
         _ = task.result
-    assert bodies(world, channel, "jobs") == []
+    assert bodies(user, channel, "jobs") == []
 
 
-def test_a_request_under_way_fails_and_the_next_one_is_answered(world: Recovers) -> None:
-    channel = world.channel()
-    world.run(channel.declare_queue("rpc"))
-    lost = world.start(channel.request(b"1", routing_key="rpc"))
-    world.turn()
-    world.cut()
+def test_a_request_under_way_fails_and_the_next_one_is_answered(user: Recovers) -> None:
+    channel = user.channel()
+    user.run(channel.declare_queue("rpc"))
+    lost = user.start(channel.request(b"1", routing_key="rpc"))
+    user.turn()
+    user.cut()
     with pytest.raises(EndpointClosed, match="before the reply came"):
         _ = lost.result
-    world.wait_back()
-    asked = world.start(channel.request(b"2", routing_key="rpc"))
-    world.turn()
-    found = bodies(world, channel, "rpc")[-1]
+    user.wait_back()
+    asked = user.start(channel.request(b"2", routing_key="rpc"))
+    user.turn()
+    found = bodies(user, channel, "rpc")[-1]
     reply = BasicProperties(correlation_id=found.properties.correlation_id)
-    world.run(channel.publish(b"answer", routing_key=found.properties.reply_to, properties=reply))
-    world.turn()
+    user.run(channel.publish(b"answer", routing_key=found.properties.reply_to, properties=reply))
+    user.turn()
     assert asked.result.body == b"answer"
 
 
 def test_it_gives_up_after_the_deadline_with_the_whole_story() -> None:
-    world = Recovers(policy=RecoveryPolicy(addresses=("amqp://two",), deadline=4.0, jitter=0.0))
-    channel = world.channel(confirm=True)
-    waits: list[Call[Any]] = [world.start(channel.publish(b"x", routing_key="jobs"))]
-    world.is_refusing = True
-    world.cut()
-    waits += [world.start(channel.declare_queue("q")), world.start(world.connection.wait_closed())]
+    user = Recovers(policy=RecoveryPolicy(addresses=("amqp://two",), deadline=4.0, jitter=0.0))
+    user.world.add_broker("two")
+    channel = user.channel(confirm=True)
+    waits: list[Call[Any]] = [user.start(channel.publish(b"x", routing_key="jobs"))]
+    user.refuse()
+    user.cut()
+    waits += [user.start(channel.declare_queue("q")), user.start(user.connection.wait_closed())]
     for _ in range(30):
-        world.turn(0.25)
-    report = world.connection.report
+        user.turn(0.25)
+    report = user.connection.report
     assert report is not None
-    assert world.tried == ["amqp://one", "amqp://two"] * 3
     assert "given up after 6 attempts in 4 s" in str(report)
-    assert "amqp://two after 1.5 s: transport lost: connection refused" in str(report)
+    assert "amqp://two/%2F after 1.5 s: transport lost: broker 'two' is down" in str(report)
     for task in waits[:2]:
         with pytest.raises(EndpointClosed, match="given up after 6 attempts"):
             _ = task.result
     assert waits[2].result == report
-    assert [type(event).__name__ for event in world_events(world)] == ["Recovering"] * 7
+    assert [type(event).__name__ for event in events_to_the_end(user)] == ["Recovering"] * 7
 
 
-def world_events(world: Recovers) -> list[Any]:
+def events_to_the_end(user: Recovers) -> list[Any]:
     found: list[Any] = []
     with pytest.raises(EndpointClosed, match="given up"):
         while True:
-            found.append(world.run(world.events.__anext__()))
+            found.append(user.run(user.events.__anext__()))
     return found
 
 
 def test_a_refused_login_is_not_tried_again() -> None:
-    world = Recovers()
-    channel = world.channel()
-    world.make_core = lambda: core_of(AMQP_0_9_1, vhost="/nowhere")
-    world.cut()
-    waits = world.start(channel.declare_queue("q"))
+    user = Recovers()
+    channel = user.channel()
+    user.cut()
+    user.replace_broker(Settings(seed=b"another", vhosts=("/elsewhere",)))
+    waits = user.start(channel.declare_queue("q"))
     for _ in range(10):
-        world.turn(0.25)
+        user.turn(0.25)
     with pytest.raises(EndpointClosed, match="closed by the peer"):
         _ = waits.result
-    assert len(world.tried) == 1
+    assert len(user.world.lines) == 2
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.5], ids=["waiting", "open again"])
 def test_the_user_may_close_a_lost_connection(seconds: float) -> None:
-    world = Recovers()
-    channel = world.channel()
-    world.cut()
-    waits = world.start(channel.declare_queue("q"))
-    world.turn(seconds)
-    world.run(world.connection.close())
+    user = Recovers()
+    channel = user.channel()
+    user.cut()
+    waits = user.start(channel.declare_queue("q"))
+    user.turn(seconds)
+    user.run(user.connection.close())
     for _ in range(10):
-        world.turn(0.25)
+        user.turn(0.25)
     assert waits.done
-    assert not world.connection.is_open
-    assert len(world.tried) == bool(seconds)
+    assert not user.connection.is_open
+    assert len(user.world.lines) == 1 + bool(seconds)
 
 
-def test_a_channel_closed_meanwhile_stays_closed(world: Recovers) -> None:
-    one, two = world.channel(), world.channel()
-    world.cut()
-    world.run(one.close())
-    world.wait_back()
-    assert (one.is_open, two.is_open, world.client.core.channels) == (False, True, (2,))
+def test_a_channel_closed_meanwhile_stays_closed(user: Recovers) -> None:
+    one, two = user.channel(), user.channel()
+    user.cut()
+    user.run(one.close())
+    user.wait_back()
+    assert (one.is_open, two.is_open, user.client.core.channels) == (False, True, (2,))
 
 
 def test_what_is_kept_for_restoring_is_bounded() -> None:
-    world = Recovers(policy=RecoveryPolicy(declared=2, in_doubt_octets=3))
-    channel = world.channel(confirm=True)
-    world.run(channel.declare_queue("a"))
-    world.run(channel.declare_queue("b"))
-    with pytest.raises(LimitExceeded, match=r"RecoveryPolicy\.declared allows 2"):
-        world.run(channel.declare_queue("c"))
-    world.is_cut = True
-    tasks = [world.start(channel.publish(b"xx", routing_key="a")) for _ in range(4)]
-    assert len(world.client.core.channel(1).unconfirmed) == 2
-    world.is_cut = False
-    world.turn()
+    user = Recovers(policy=RecoveryPolicy(declared=2, in_doubt_octets=3))
+    channel = user.channel(confirm=True)
+    user.run(channel.declare_queue("a"))
+    user.run(channel.declare_queue("b"))
+    user.run(channel.declare_queue("c"))
+    assert list(user.client.topology.queues) == ["b", "c"]
+    assert [each.text for each in user.client.notes if each.warns and "forgotten" in each.text] != []
+    user.hold()
+    tasks = [user.start(channel.publish(b"xx", routing_key="a")) for _ in range(4)]
+    assert len(user.client.core.channel(1).unconfirmed) == 2
+    user.release()
     assert [task.result for task in tasks] == [Accepted()] * 4
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.5, 2.0])
 def test_a_client_pickles_at_any_time(seconds: float) -> None:
-    world = Recovers()
-    channel = world.channel(confirm=True)
-    world.run(channel.declare_queue("jobs"))
-    world.run(channel.publish(b"x", routing_key="jobs", wait=False))
-    world.cut()
-    world.turn(seconds)
-    again = pickle.loads(pickle.dumps(world.client))
-    assert again.recovery.state is world.client.recovery.state
+    user = Recovers()
+    channel = user.channel(confirm=True)
+    user.run(channel.declare_queue("jobs"))
+    user.run(channel.publish(b"x", routing_key="jobs", wait=False))
+    user.cut()
+    user.turn(seconds)
+    again = pickle.loads(pickle.dumps(user.client))
+    assert again.recovery.state is user.client.recovery.state
     assert list(again.topology.queues) == ["jobs"]
 
 
 def test_a_channel_that_is_being_closed_when_the_connection_is_lost_is_closed() -> None:
-    world = Recovers()
-    channel = world.channel()
-    closing = world.start(channel.close())
-    world.client.data_to_send(world.now)
-    world.cut()
-    world.turn(1.0)
+    user = Recovers()
+    channel = user.channel()
+    closing = user.start(channel.close())
+    user.send_and_lose()
+    user.turn(1.0)
     assert closing.done
     assert not channel.is_open
-    assert world.connection.is_open
+    assert user.connection.is_open
+
+
+def test_a_message_that_was_fetched_before_a_loss_is_bound_to_where_it_came_from(user: Recovers) -> None:
+    """Its caller goes on only when the connection is back, where another message has its tag."""
+    channel = user.channel(confirm=True)
+    user.run(channel.declare_queue("jobs"))
+    for body in (b"1", b"2"):
+        user.run(channel.publish(body, routing_key="jobs"))
+    fetched: Call[Any] = user.start(channel.get("jobs"), last=1)
+    pickle.loads(pickle.dumps(user.client))
+    user.turn()
+    assert not fetched.done
+    user.back()
+    other: Any = user.run(channel.get("jobs"))
+    fetched.go_on()
+    user.turn()
+    assert (fetched.result.delivery_tag, other.delivery_tag) == (1, 1)
+    with pytest.raises(StaleDelivery):
+        user.run(fetched.result.accept())
+    user.run(other.accept())
+
+
+def test_what_a_consumer_holds_is_bound_to_where_it_came_from(user: Recovers) -> None:
+    """A thread that reads `held` without the lock finds nothing of the next connection in it."""
+    channel = user.channel(confirm=True)
+    user.run(channel.declare_queue("jobs"))
+    user.run(channel.publish(b"1", routing_key="jobs"))
+    consumer = channel.consume("jobs")
+    user.run(consumer.start())
+    user.turn()
+    inbox = inbox_of(consumer)
+    core, items = inbox.held
+    assert len(items) == 1
+    user.back()
+    user.turn()
+    assert (list(items), len(inbox.items), inbox.held) == ([], 1, (channel.core, inbox.items))
+    assert core is not channel.core
+
+
+def test_what_the_server_ends_by_itself_does_not_come_back(user: Recovers) -> None:
+    channel = user.channel()
+    user.run(channel.declare_queue("kept"))
+    temporary, consumer = "", channel.consume("kept")
+    for number in range(3):
+        user.run(channel.declare_exchange("fleeting", "fanout", auto_delete=True))
+        temporary = user.run(channel.declare_queue(auto_delete=True)).queue
+        user.run(channel.bind_queue(temporary, "fleeting", str(number)))
+        consumer = channel.consume(temporary)
+        user.run(consumer.start())
+        if number == 0:
+            user.run(consumer.cancel())
+        elif number == 1:
+            user.run(consumer.close())
+    other = user.channel()
+    second = other.consume(temporary)
+    user.run(second.start())
+    topology = user.client.topology
+    assert sorted(topology.queues) == sorted(["kept", temporary])
+    user.run(consumer.cancel())
+    assert len(topology.bindings) == 1
+    user.run(other.close())
+    assert (list(topology.queues), topology.bindings, topology.exchanges) == (["kept"], {}, {})
+    event = user.back()
+    assert (event.renamed, event.failed) == ((), ())
+    with pytest.raises(EndpointClosed, match="404"):
+        user.run(channel.declare_queue(temporary, passive=True))
+
+
+def test_a_queue_that_others_delete_leaves_the_book(user: Recovers) -> None:
+    channel = user.channel()
+    user.run(channel.declare_queue("jobs", durable=True))
+    consumer = channel.consume("jobs")
+    user.run(consumer.start())
+    admin = ClassicUser(world=user.world)
+    admin.run(admin.channel().delete_queue("jobs"))
+    with pytest.raises(EndpointClosed):
+        user.run(consumer.__anext__())
+    assert user.client.topology.queues == {}
+
+
+def test_ten_thousand_temporary_queues_are_declared_with_a_book_of_fifty(user: Recovers) -> None:
+    user = Recovers(policy=RecoveryPolicy(declared=50))
+    channel = user.channel()
+    user.run(channel.declare_queue("kept", durable=True))
+    for _ in range(200):
+        user.run(channel.declare_queue(arguments={"x-expires": 100}))
+    topology = user.client.topology
+    assert len(topology.queues) == 50
+    assert "kept" in topology.queues
+
+
+def taken_by_another(user: ClassicUser, queue: str) -> ClassicUser:
+    """Another client that has the queue for itself, since the connection was lost."""
+    other = ClassicUser(world=user.world)
+    other.run(other.channel().declare_queue(queue, exclusive=True))
+    return other
+
+
+def test_a_queue_that_another_has_taken_stops_nothing_else(user: Recovers) -> None:
+    channel = user.channel(confirm=True)
+    user.run(channel.declare_queue("mine", exclusive=True))
+    user.run(channel.bind_queue("mine", "amq.fanout"))
+    user.run(channel.declare_queue("jobs"))
+    mine, jobs = channel.consume("mine"), channel.consume("jobs")
+    user.run(mine.start())
+    user.run(jobs.start())
+    user.cut()
+    taken_by_another(user, "mine")
+    event = user.wait_back()
+    ((what, why),) = event.failed
+    assert what == "queue mine"
+    assert "405" in why
+    assert "tried again" in why
+    assert user.run(channel.publish(b"x", routing_key="jobs")) == Accepted()
+    assert user.run(jobs.__anext__()).body == b"x"
+    for _ in range(700):
+        user.turn(1.0)
+    with pytest.raises(EndpointClosed):
+        user.run(mine.__anext__())
+    assert channel.is_open
+    assert list(user.client.topology.queues) == ["jobs"]
+    assert user.client.restoring is None
+    assert any("queue mine isn't restored" in each.text for each in user.client.notes)
+
+
+@pytest.mark.parametrize("seconds", [2.0, 60.0])
+def test_a_queue_that_is_free_again_is_restored_late(seconds: float) -> None:
+    user = Recovers()
+    channel = user.channel(confirm=True)
+    user.run(channel.declare_queue("mine", exclusive=True))
+    user.run(channel.bind_queue("mine", "amq.fanout"))
+    consumer = channel.consume("mine")
+    user.run(consumer.start())
+    user.cut()
+    other = taken_by_another(user, "mine")
+    for _ in range(int(seconds)):
+        user.turn(1.0)
+    other.run(other.connection.close())
+    for _ in range(100):
+        user.turn(1.0)
+    user.run(channel.publish(b"x", exchange="amq.fanout"))
+    assert user.run(consumer.__anext__()).body == b"x"
+    assert user.client.restoring is None
+
+
+@pytest.mark.parametrize("seconds", [2.0, 60.0])
+def test_an_exclusive_consumer_waits_for_the_end_of_the_one_before(seconds: float) -> None:
+    user = Recovers()
+    channel = user.channel(confirm=True)
+    user.run(channel.declare_queue("jobs"))
+    user.run(channel.declare_queue("other"))
+    consumer, beside = channel.consume("jobs", exclusive=True), channel.consume("other")
+    user.run(consumer.start())
+    user.run(beside.start())
+    user.cut()
+    old = ClassicUser(world=user.world)
+    theirs = old.channel().consume("jobs", exclusive=True)
+    old.run(theirs.start())
+    for _ in range(int(seconds)):
+        user.turn(1.0)
+    old.run(old.connection.close())
+    for _ in range(100):
+        user.turn(1.0)
+    for queue, each in (("other", beside), ("jobs", consumer)):
+        user.run(channel.publish(b"x", routing_key=queue))
+        delivery = user.run(each.__anext__())
+        user.run(delivery.accept())
+    assert channel.is_open
+
+
+def test_a_connection_may_be_closed_while_something_is_still_held(user: Recovers) -> None:
+    channel = user.channel(confirm=True)
+    user.run(channel.declare_queue("mine", exclusive=True))
+    user.cut()
+    taken_by_another(user, "mine")
+    user.wait_back()
+    user.run(user.connection.close())
+    assert user.client.restoring is None
+    for _ in range(100):
+        user.turn(1.0)
+
+
+@pytest.mark.parametrize("steps", range(16))
+def test_a_consumer_that_is_lost_while_it_starts_can_settle(steps: int) -> None:
+    user = Recovers()
+    channel = user.channel(confirm=True)
+    user.run(channel.declare_queue("jobs"))
+    user.run(channel.publish(b"x", routing_key="jobs"))
+    unused = channel.consume("jobs")
+    starting = user.start(channel.consume("jobs").__anext__())
+    pickle.loads(pickle.dumps(user.client))
+    for _ in range(steps):
+        user.world.step()
+    user.back()
+    user.turn()
+    delivery = starting.result
+    try:
+        user.run(delivery.accept())
+    except StaleDelivery:
+        user.run(unused.__anext__())
+        return
+    user.run(channel.publish(b"y", routing_key="jobs"))
+    found = user.run(unused.__anext__())
+    user.run(found.accept())
+    assert found.body == b"y"

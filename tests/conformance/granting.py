@@ -3,7 +3,8 @@
 from typing import Any
 
 from amqp_sansio import AMQP_0_8, Side, Version
-from tests.kit.facing import CLIENT, STRICT, Facing
+from tests.kit.facing import CLIENT
+from tests.kit.facing_classic import STRICT, Facing
 
 RIGHTS = ("passive", "active", "write", "read")
 

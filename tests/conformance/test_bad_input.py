@@ -14,7 +14,9 @@ from amqp_sansio import Closed, CloseHint, Failed, LocalProtocolError, RemotePro
 from amqp_sansio._classic.codec.rule_ids import IN_0_8, IN_0_9_1, rule_id
 from amqp_sansio.endpoint import Side
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1
-from tests.kit.facing import CLIENT, METHOD, SERVER, Facing, body, frame, header
+from tests.kit.facing import CLIENT, SERVER
+from tests.kit.facing_classic import Facing
+from tests.kit.octets_classic import METHOD, body, frame, header
 from tools.conformance.rules import read_rules
 
 RULES = read_rules()

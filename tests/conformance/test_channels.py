@@ -8,8 +8,11 @@ from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Failed, Opened, Replied, Scope, Ve
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Delivery, FlowChanged, Message, MethodReceived, Published, Request
 from amqp_sansio.endpoint import Side
 from tests.conformance.granting import consume
-from tests.kit.facing import CLIENT, METHOD, SERVER, STRICT, Facing, body, both_rules, frame, header
-from tests.kit.pair import Pair, Server
+from tests.kit.applications import Server
+from tests.kit.facing import CLIENT, SERVER
+from tests.kit.facing_classic import STRICT, Facing, both_rules
+from tests.kit.octets_classic import METHOD, body, frame, header
+from tests.kit.pair_classic import Pair
 
 
 @pytest.mark.rule("0-8/channel.open/already-open", "0-9-1/channel.open/already-open", "0-8/channel/grammar")
@@ -178,9 +181,12 @@ def test_many_channels_are_open_at_once(pair: Pair) -> None:
 def test_a_channel_error_ends_the_channel_and_a_connection_error_everything(version: Version) -> None:
     facing = Facing.opened(version, SERVER, channels=3)
     facing.refuses(
-        facing.method("basic.ack", 2, delivery_tag=7), code=404 if version is AMQP_0_8 else 406,
-        rule="basic.ack/unknown-tag", scope=Scope.CHANNEL, channel=2,
-    )  # fmt: skip
+        facing.method("basic.ack", 2, delivery_tag=7),
+        code=404 if version is AMQP_0_8 else 406,
+        rule="basic.ack/unknown-tag",
+        scope=Scope.CHANNEL,
+        channel=2,
+    )
     assert list(facing.end.channels) == [1, 3]
     facing.feed(facing.message("basic.publish", b"x"), facing.method("channel.open", 2))
     assert facing.of(Published)
@@ -191,9 +197,11 @@ def test_a_channel_error_ends_the_channel_and_a_connection_error_everything(vers
 
 def test_events_come_in_the_order_of_the_wire(server: Facing) -> None:
     units = [
-        server.message("basic.publish", b"1"), server.method("queue.declare", queue="q"),
-        server.message("basic.publish", b"2"), server.method("basic.publish") + header(1, 60, 0),
-    ]  # fmt: skip
+        server.message("basic.publish", b"1"),
+        server.method("queue.declare", queue="q"),
+        server.message("basic.publish", b"2"),
+        server.method("basic.publish") + header(1, 60, 0),
+    ]
     server.feed(b"".join(units))
     assert [type(event) for event in server.events] == [Published, Request, Published, Published]
 
@@ -353,16 +361,24 @@ def test_a_client_refuses_deliveries_before_consume_ok_and_after_cancel_ok(versi
 
 
 NEED_A_QUEUE = {
-    AMQP_0_8: ["queue.bind", "queue.purge", "queue.delete", "basic.consume", "basic.get", "file.consume",
-               "stream.consume"],
+    AMQP_0_8: [
+        "queue.bind",
+        "queue.purge",
+        "queue.delete",
+        "basic.consume",
+        "basic.get",
+        "file.consume",
+        "stream.consume",
+    ],
     AMQP_0_9_1: ["queue.bind", "queue.unbind", "queue.purge", "queue.delete", "basic.consume", "basic.get"],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(
-    ("version", "name"), [(version, name) for version, names in NEED_A_QUEUE.items() for name in names],
+    ("version", "name"),
+    [(version, name) for version, names in NEED_A_QUEUE.items() for name in names],
     ids=lambda value: value if isinstance(value, str) else value.label,
-)  # fmt: skip
+)
 @both_rules("queue.bind/no-current-queue", "queue.purge/no-current-queue", "queue.delete/no-current-queue")
 @both_rules("queue.declare/current-queue")
 @pytest.mark.rule("0-8/basic.consume/no-current-queue", "0-8/basic.get/no-current-queue")
@@ -375,9 +391,11 @@ def test_an_empty_queue_name_needs_a_queue_declared_on_the_channel(version: Vers
     server = Facing.opened(version, SERVER, channels=2)
     server.feed(server.method("queue.declare", 2))
     server.refuses(
-        server.method(name), code=530 if version is AMQP_0_8 else 404, rule=f"{name}/no-current-queue",
+        server.method(name),
+        code=530 if version is AMQP_0_8 else 404,
+        rule=f"{name}/no-current-queue",
         scope=Scope.CONNECTION if version is AMQP_0_8 else Scope.CHANNEL,
-    )  # fmt: skip
+    )
     # With one, even if the answer isn't there yet, it passes.
     for facing in (Facing.opened(version, CLIENT), Facing.opened(version, SERVER)):
         if facing.side is CLIENT:

@@ -9,25 +9,10 @@ from amqp_sansio import amqp_0_9_1 as amqp
 from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.endpoint import Side
 from tests.conformance.granting import consume
-from tests.core.test_timers import BEAT
-from tests.kit.facing import (
-    BODY,
-    CLIENT,
-    HEADER,
-    HEARTBEAT,
-    METHOD,
-    SERVER,
-    TRACE,
-    Facing,
-    body,
-    both_rules,
-    frame,
-    header,
-    tune_ok,
-    tuned_client,
-    tuning_server,
-)
-from tests.kit.pair import Pair, client_config, held_octets, server_config
+from tests.kit.facing import CLIENT, SERVER
+from tests.kit.facing_classic import Facing, both_rules, tune_ok, tuned_client, tuning_server
+from tests.kit.octets_classic import BODY, HEADER, HEARTBEAT, METHOD, TRACE, body, frame, header
+from tests.kit.pair_classic import Pair, client_config, held_octets, server_config
 
 
 @pytest.mark.parametrize("kind", [0, 9, 255])
@@ -231,9 +216,18 @@ def test_empty_body_frames_within_a_body_are_taken(version: Version, side: Side)
 
 @pytest.mark.parametrize(
     "case",
-    ["method for header", "body for header", "method for body", "header for body", "too much body",
-     "header alone", "body alone", "content method for body", "body after the last"],
-)  # fmt: skip
+    [
+        "method for header",
+        "body for header",
+        "method for body",
+        "header for body",
+        "too much body",
+        "header alone",
+        "body alone",
+        "content method for body",
+        "body after the last",
+    ],
+)
 @both_rules("wire/content-incomplete", "wire/content-sequential")
 def test_incomplete_or_mixed_content_ends_the_connection(version: Version, side: Side, case: str) -> None:
     facing, start = receiving(version, side)
@@ -307,9 +301,11 @@ def test_a_method_with_content_on_channel_0_is_a_channel_error(version: Version,
 def test_a_header_too_short_is_malformed(version: Version, side: Side, size: int) -> None:
     facing, start = receiving(version, side)
     facing.refuses(
-        start, frame(HEADER, 1, header(1, 60, 0)[7 : 7 + size]), code=UNEXPECTED[version],
+        start,
+        frame(HEADER, 1, header(1, 60, 0)[7 : 7 + size]),
+        code=UNEXPECTED[version],
         rule="wire/content-incomplete",
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
@@ -460,7 +456,7 @@ def test_heartbeats_go_on_while_the_connection_closes(side: Side) -> None:
     assert facing.names() == ["connection.close"]
     facing.forget()
     for _ in range(5):
-        facing.feed(BEAT)
+        facing.feed(frame(HEARTBEAT, 0))
         facing.wait(4.0)
     assert facing.names().count("heartbeat") >= 5
     facing.wait(9.0)

@@ -1,8 +1,8 @@
 """The opening of a connection: header, start, secure, tune, open (0-9-1 sections 1.4.2, 2.2.4, 4.2.2; 0-8 the same)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from struct import unpack_from
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -28,24 +28,11 @@ from amqp_sansio.limits import Limits
 from amqp_sansio.negotiation import Accepted, Refused
 from amqp_sansio.sasl import AmqPlain, External, Plain, ScramSha256, scram_keys
 from tests.core.test_headers import HEADERS, NO_HEADERS
-from tests.kit.facing import (
-    CLIENT,
-    HEARTBEAT,
-    METHOD,
-    SERVER,
-    STRICT,
-    Facing,
-    body,
-    both_rules,
-    frame,
-    header,
-    start,
-    start_ok,
-    tune_ok,
-    tuned_client,
-    tuning_server,
-)
-from tests.kit.pair import Pair, Server, client_config, server_config
+from tests.kit.applications import Server
+from tests.kit.facing import CLIENT, SERVER
+from tests.kit.facing_classic import STRICT, Facing, both_rules, start, start_ok, tune_ok, tuned_client, tuning_server
+from tests.kit.octets_classic import HEARTBEAT, METHOD, body, frame, header
+from tests.kit.pair_classic import Pair, client_config, server_config
 
 UNKNOWN = {**NO_HEADERS, **{name: HEADERS[name] for name in ("1.0", "0-10", "nonsense")}}
 
@@ -267,9 +254,11 @@ def test_a_strict_client_hangs_up_on_a_start_without_mechanisms_or_locales(versi
 @both_rules("connection.start-ok/best-mechanism", "connection.start-ok/mechanism-notnull")
 def test_a_client_takes_the_strongest_mechanism_that_is_offered(version: Version, offered: bytes, chosen: str) -> None:
     every = (
-        AmqPlain("guest", "guest"), Plain("guest", "guest"), ScramSha256("guest", "guest", nonce="n" * 24),
+        AmqPlain("guest", "guest"),
+        Plain("guest", "guest"),
+        ScramSha256("guest", "guest", nonce="n" * 24),
         External(),
-    )  # fmt: skip
+    )
     facing = Facing(version, CLIENT, client_config(sasl=every)).forget()
     facing.feed(start(facing, mechanisms=offered))
     assert facing.sent()[0].method.mechanism == chosen
@@ -295,17 +284,24 @@ def test_a_server_hangs_up_on_a_mechanism_it_did_not_offer(version: Version, mec
     facing.refuses(start_ok(facing, mechanism=mechanism), code=0, rule="connection.start-ok/mechanism-not-offered")
 
 
+@pytest.mark.parametrize(
+    ("wanted", "offered", "used"),
+    [
+        pytest.param("de_DE", b"en_US de_DE", "de_DE", id="offered"),
+        pytest.param("de_DE", b"en_US", "en_US", id="not offered"),
+        pytest.param("en_US", b"en_US", "en_US", id="the only one"),
+        pytest.param("en_US", b"", "en_US", id="none offered"),
+    ],
+)
 @both_rules("connection.start-ok/locale-notnull", "connection.start-ok/locale-offered")
-def test_a_client_names_a_locale_that_is_offered(version: Version) -> None:
-    for wanted, offered, used in (
-        ("de_DE", b"en_US de_DE", "de_DE"),
-        ("de_DE", b"en_US", "en_US"),
-        ("en_US", b"en_US", "en_US"),
-        ("en_US", b"", "en_US"),
-    ):
-        facing = Facing(version, CLIENT, client_config(locale=wanted)).forget()
-        facing.feed(start(facing, locales=offered))
-        assert facing.sent()[0].method.locale == used
+def test_a_client_names_a_locale_that_is_offered(version: Version, wanted: str, offered: bytes, used: str) -> None:
+    facing = Facing(version, CLIENT, client_config(locale=wanted)).forget()
+    facing.feed(start(facing, locales=offered))
+    assert facing.sent()[0].method.locale == used
+
+
+@both_rules("connection.start-ok/locale-notnull")
+def test_a_client_has_a_locale(version: Version) -> None:
     with pytest.raises(ValueError, match="locale"):
         Facing(version, CLIENT, client_config(locale=""))
 
@@ -320,23 +316,38 @@ def test_a_strict_server_hangs_up_on_a_client_without_a_locale(version: Version)
 # The virtual host.
 
 
+@pytest.fixture
+def asking(version: Version) -> Pair:
+    """Two ends, whose server waits for the application to say whether the client may have its virtual host."""
+    pair = Pair(version, client=client_config(vhost="v"), applications={SERVER: Server(vhost=False)})
+    pair.pump()
+    assert [event.vhost for event in pair.take(SERVER, OpenRequested)] == ["v"]
+    assert not pair.client.is_open
+    return pair
+
+
 @pytest.mark.rule("0-8/connection.open/vhost-permission", "0-9-1/connection.open/vhost-permission")
-def test_nobody_is_let_into_a_virtual_host_unasked(version: Version) -> None:
-    for refuse in (False, True):
-        pair = Pair(version, client=client_config(vhost="v"), applications={SERVER: Server(vhost=False)})
-        pair.pump()
-        assert [event.vhost for event in pair.take(SERVER, OpenRequested)] == ["v"]
-        assert not pair.client.is_open
-        if refuse:
-            pair.server.refuse_open(403, "not for you")
-        else:
-            pair.server.accept_open()
-        pair.pump()
-        kinds: list[object] = [type(event) for event in pair.take(CLIENT)]
-        assert (Opened in kinds, Failed in kinds) == (not refuse, refuse)
-        for side, by in ((CLIENT, By.REMOTE), (SERVER, By.LOCAL)):
-            report = pair.ends[side].report
-            assert (report and (report.by, report.code, report.class_id)) == ((by, 403, 10) if refuse else None)
+def test_a_client_is_let_into_a_virtual_host_when_asked(asking: Pair) -> None:
+    asking.server.accept_open()
+    asking.pump()
+    kinds: list[object] = [type(event) for event in asking.take(CLIENT)]
+    assert Opened in kinds
+    assert Failed not in kinds
+    assert asking.ends[CLIENT].report is None
+    assert asking.ends[SERVER].report is None
+
+
+@pytest.mark.rule("0-8/connection.open/vhost-permission", "0-9-1/connection.open/vhost-permission")
+def test_a_client_is_kept_out_of_a_virtual_host(asking: Pair) -> None:
+    asking.server.refuse_open(403, "not for you")
+    asking.pump()
+    kinds: list[object] = [type(event) for event in asking.take(CLIENT)]
+    assert Opened not in kinds
+    assert Failed in kinds
+    for side, by in ((CLIENT, By.REMOTE), (SERVER, By.LOCAL)):
+        report = asking.ends[side].report
+        assert report is not None
+        assert (report.by, report.code, report.class_id) == (by, 403, 10)
 
 
 @pytest.mark.rule("0-8/connection.open/one-vhost", "0-9-1/connection.open/one-vhost")
@@ -485,16 +496,18 @@ def test_an_empty_response_is_taken_where_the_mechanism_has_nothing_to_say(versi
     assert facing.of(AuthenticationRequested)
 
 
-def test_decisions_are_wanted_only_when_asked_for(version: Version) -> None:
-    facing = Facing(version, SERVER)
-    for decide in (
-        facing.end.accept_authentication,
-        facing.end.accept_open,
-        facing.end.refuse_open,
-        lambda: facing.end.provide_scram_keys(None),
-    ):
-        with pytest.raises(LocalProtocolError):
-            decide()
+DECISIONS: Final[dict[str, Callable[[Any], None]]] = {
+    "accept authentication": lambda end: end.accept_authentication(),
+    "accept open": lambda end: end.accept_open(),
+    "refuse open": lambda end: end.refuse_open(),
+    "provide keys": lambda end: end.provide_scram_keys(None),
+}
+
+
+@pytest.mark.parametrize("decide", DECISIONS.values(), ids=DECISIONS)
+def test_decisions_are_wanted_only_when_asked_for(version: Version, decide: Callable[[Any], None]) -> None:
+    with pytest.raises(LocalProtocolError):
+        decide(Facing(version, SERVER).end)
 
 
 @pytest.mark.rule("0-8/connection.open/insist")
@@ -617,12 +630,22 @@ def test_channel_max_is_the_highest_number(version: Version, side: Side) -> None
     facing.misuse(facing.end.open_channel, None)
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs", "agreed"),
+    [
+        pytest.param(0, 30, 0, id="this side wants none"),
+        pytest.param(60, 30, 30, id="the other's is shorter"),
+        pytest.param(10, 30, 10, id="this side's is shorter"),
+        pytest.param(30, 0, 30, id="the other wants none"),
+        pytest.param(0, 0, 0, id="nobody wants any"),
+    ],
+)
 @pytest.mark.rule("0-8/connection.tune/zero-means", "0-9-1/connection.tune/zero-means")
-def test_heartbeat_0_means_that_this_side_wants_none(version: Version) -> None:
-    for ours, theirs, agreed in ((0, 30, 0), (60, 30, 30), (10, 30, 10), (30, 0, 30), (0, 0, 0)):
-        facing = tuned_client(version, (10, 4096, theirs), heartbeat=ours)
-        answer = facing.sent()[0].method
-        assert (answer.heartbeat, facing.end.heartbeat) == (agreed, agreed)
+def test_heartbeat_0_means_that_this_side_wants_none(version: Version, ours: int, theirs: int, agreed: int) -> None:
+    facing = tuned_client(version, (10, 4096, theirs), heartbeat=ours)
+    answer = facing.sent()[0].method
+    assert answer.heartbeat == agreed
+    assert facing.end.heartbeat == agreed
 
 
 def test_what_is_above_the_limits_is_never_agreed(version: Version) -> None:

@@ -7,8 +7,9 @@ from amqp_sansio import amqp_0_9_1 as amqp
 from amqp_sansio.endpoint import Side
 from amqp_sansio.limits import Limits
 from tests.conformance.granting import agree, consume, strictly_consuming
-from tests.kit.facing import CLIENT, SERVER, STRICT, Facing, both_rules, start_ok, tune_ok
-from tests.kit.pair import Pair, server_config
+from tests.kit.facing import CLIENT, SERVER
+from tests.kit.facing_classic import STRICT, Facing, both_rules, start_ok, tune_ok
+from tests.kit.pair_classic import Pair, server_config
 
 UNKNOWN_TAG = {AMQP_0_8: 404, AMQP_0_9_1: 406}
 
@@ -48,34 +49,45 @@ def test_an_unknown_delivery_tag_ends_the_channel(version: Version, name: str) -
     server = consuming(version, SERVER, channels=2)
     server.channel.deliver(b"x", consumer_tag="t1")
     server.refuses(
-        server.method(name, 2, delivery_tag=1), code=UNKNOWN_TAG[version], rule="basic.ack/unknown-tag",
-        scope=Scope.CHANNEL, channel=2,
-    )  # fmt: skip
+        server.method(name, 2, delivery_tag=1),
+        code=UNKNOWN_TAG[version],
+        rule="basic.ack/unknown-tag",
+        scope=Scope.CHANNEL,
+        channel=2,
+    )
     # On its own channel it counts once.
     server.feed(server.method(name, delivery_tag=1))
     server.refuses(
-        server.method(name, delivery_tag=1), code=UNKNOWN_TAG[version], rule="basic.ack/unknown-tag",
+        server.method(name, delivery_tag=1),
+        code=UNKNOWN_TAG[version],
+        rule="basic.ack/unknown-tag",
         scope=Scope.CHANNEL,
-    )  # fmt: skip
+    )
 
 
+@pytest.mark.parametrize(
+    ("verb", "tag", "options", "words"),
+    [
+        ("accept", 1, {}, "acknowledge once only"),
+        ("accept", 1, {"multiple": True}, "acknowledge once only"),
+        ("reject", 1, {}, "no delivery with tag 1"),
+        ("release", 1, {}, "no delivery with tag 1"),
+        ("accept", 2, {"multiple": True}, "no delivery with tag 2"),
+        ("reject", 3, {}, "no delivery with tag 3"),
+        ("release", 99, {}, "no delivery with tag 99"),
+        ("accept", 0, {}, "no delivery with tag 0"),
+        ("reject", 0, {}, "no delivery with tag 0"),
+    ],
+)
 @pytest.mark.rule("0-8/basic.ack/unknown-tag", "0-9-1/basic.ack/unknown-tag", "0-9-1/rabbitmq/basic.ack.exists")
-def test_a_client_acknowledges_once(version: Version) -> None:
+def test_a_client_acknowledges_once(
+    version: Version, verb: str, tag: int, options: dict[str, bool], words: str
+) -> None:
     client = consuming(version, CLIENT)
     client.feed(client.message("basic.deliver", b"x", consumer_tag="t1", delivery_tag=1))
     client.channel.accept(1)
-    for refused, words in (
-        (lambda: client.channel.accept(1), "acknowledge once only"),
-        (lambda: client.channel.accept(1, multiple=True), "acknowledge once only"),
-        (lambda: client.channel.reject(1), "no delivery with tag 1"),
-        (lambda: client.channel.release(1), "no delivery with tag 1"),
-        (lambda: client.channel.accept(2, multiple=True), "no delivery with tag 2"),
-        (lambda: client.channel.reject(3), "no delivery with tag 3"),
-        (lambda: client.channel.release(99), "no delivery with tag 99"),
-        (lambda: client.channel.accept(0), "no delivery with tag 0"),
-        (lambda: client.channel.reject(0), "no delivery with tag 0"),
-    ):
-        assert words in str(client.misuse(refused, "basic.ack/unknown-tag"))
+    settle = getattr(client.channel, verb)
+    assert words in str(client.misuse(lambda: settle(tag, **options), "basic.ack/unknown-tag"))
 
 
 @pytest.mark.rule("0-8/basic.ack/multiple-zero", "0-9-1/basic.ack/multiple", "0-8/basic.ack/unknown-tag")
@@ -314,9 +326,11 @@ def test_recover_gives_deliveries_back_and_has_a_reply_in_0_9_1_only(version: Ve
         assert [event.method.NAME for event in server.of(amqp.MethodReceived)] == ["basic.recover"]
     assert handle.done
     server.refuses(
-        server.method("basic.ack", delivery_tag=1), code=UNKNOWN_TAG[version], rule="basic.ack/unknown-tag",
+        server.method("basic.ack", delivery_tag=1),
+        code=UNKNOWN_TAG[version],
+        rule="basic.ack/unknown-tag",
         scope=Scope.CHANNEL,
-    )  # fmt: skip
+    )
 
 
 # Bounds.

@@ -9,7 +9,9 @@ from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Failed, Scope, Version
 from amqp_sansio.amqp_0_9_1 import Published, Request
 from amqp_sansio.endpoint import Side
 from tests.conformance.granting import RIGHTS, grant, strict, strictly_consuming, ticketed
-from tests.kit.facing import CLIENT, METHOD, SERVER, STRICT, Facing, both_rules, frame, header
+from tests.kit.facing import CLIENT, SERVER
+from tests.kit.facing_classic import STRICT, Facing, both_rules
+from tests.kit.octets_classic import METHOD, frame, header
 
 LONG = "x" * 128
 LONG_IN_OCTETS = "é" * 64
@@ -24,35 +26,54 @@ def call(facing: Facing, name: str, **fields: Any) -> Callable[[], object]:
 # Names of exchanges and queues.
 
 
-@pytest.mark.parametrize("name", [LONG, LONG_IN_OCTETS])
+@pytest.mark.parametrize("name", [LONG, LONG_IN_OCTETS], ids=["characters", "octets"])
+@pytest.mark.parametrize(
+    ("method", "field", "others"),
+    [
+        ("exchange.declare", "exchange", {"type": "direct"}),
+        ("exchange.delete", "exchange", {}),
+        ("queue.bind", "exchange", {"queue": "q"}),
+        ("queue.declare", "queue", {}),
+        ("queue.bind", "queue", {"exchange": "e"}),
+        ("queue.purge", "queue", {}),
+        ("basic.consume", "queue", {}),
+        ("basic.get", "queue", {}),
+    ],
+)
 @both_rules("domain/exchange-name.length", "domain/queue-name.length")
-def test_strict_dialects_refuse_names_above_127_octets(version: Version, name: str) -> None:
-    extra = ticketed(version)
-    for rule, method, fields in (
-        ("exchange-name", "exchange.declare", {"exchange": name, "type": "direct"}),
-        ("exchange-name", "exchange.delete", {"exchange": name}),
-        ("exchange-name", "queue.bind", {"queue": "q", "exchange": name}),
-        ("queue-name", "queue.declare", {"queue": name}),
-        ("queue-name", "queue.bind", {"queue": name, "exchange": "e"}),
-        ("queue-name", "queue.purge", {"queue": name}),
-        ("queue-name", "basic.consume", {"queue": name}),
-        ("queue-name", "basic.get", {"queue": name}),
-    ):
-        client = strict(version, CLIENT)
-        client.misuse(call(client, method, **fields, **extra), f"domain/{rule}.length")
-        server = strict(version, SERVER)
-        server.refuses(server.method(method, **fields, **extra), code=502, rule=f"domain/{rule}.length")
+def test_strict_dialects_refuse_names_above_127_octets(
+    version: Version, method: str, field: str, others: dict[str, str], name: str
+) -> None:
+    fields = {field: name, **others, **ticketed(version)}
+    rule = f"domain/{field}-name.length"
+    client = strict(version, CLIENT)
+    client.misuse(call(client, method, **fields), rule)
+    server = strict(version, SERVER)
+    server.refuses(server.method(method, **fields), code=502, rule=rule)
+
+
+@pytest.mark.parametrize("name", [LONG, LONG_IN_OCTETS], ids=["characters", "octets"])
+@both_rules("domain/exchange-name.length")
+def test_a_strict_client_publishes_to_no_name_above_127_octets(version: Version, name: str) -> None:
     client = strict(version, CLIENT)
     client.misuse(
-        lambda: client.channel.publish(b"", exchange=name, routing_key="k", **extra), "domain/exchange-name.length"
+        lambda: client.channel.publish(b"", exchange=name, routing_key="k", **ticketed(version)),
+        "domain/exchange-name.length",
     )
-    for whole in (False, True):
-        server = strict(version, SERVER)
-        publish = server.message if whole else server.method
-        server.refuses(
-            publish("basic.publish", exchange=name, **extra), code=502, rule="domain/exchange-name.length",
-            blames="basic.publish",
-        )  # fmt: skip
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["the method", "the message"])
+@pytest.mark.parametrize("name", [LONG, LONG_IN_OCTETS], ids=["characters", "octets"])
+@both_rules("domain/exchange-name.length")
+def test_a_strict_server_takes_no_message_for_a_name_above_127_octets(version: Version, name: str, whole: bool) -> None:
+    server = strict(version, SERVER)
+    publish = server.message if whole else server.method
+    server.refuses(
+        publish("basic.publish", exchange=name, **ticketed(version)),
+        code=502,
+        rule="domain/exchange-name.length",
+        blames="basic.publish",
+    )
 
 
 @both_rules("domain/exchange-name.length")
@@ -77,26 +98,35 @@ def test_a_strict_server_sends_no_bad_names_and_a_strict_client_takes_none(versi
 
 
 @pytest.mark.parametrize("name", [ODD, "a/b", "ä", "*", "a\tb"])
+@pytest.mark.parametrize(
+    ("method", "field", "others"),
+    [
+        ("exchange.delete", "exchange", {}),
+        ("queue.bind", "exchange", {"queue": "q"}),
+        ("queue.bind", "queue", {"exchange": "e"}),
+        ("queue.delete", "queue", {}),
+        ("basic.consume", "queue", {}),
+    ],
+)
 @pytest.mark.rule("0-9-1/domain/exchange-name.regexp", "0-9-1/domain/queue-name.regexp")
-def test_strict_0_9_1_refuses_other_characters_in_names(name: str) -> None:
-    for rule, method, fields in (
-        ("exchange-name", "exchange.delete", {"exchange": name}),
-        ("exchange-name", "queue.bind", {"queue": "q", "exchange": name}),
-        ("exchange-name", "basic.publish", {"exchange": name}),
-        ("queue-name", "queue.bind", {"queue": name, "exchange": "e"}),
-        ("queue-name", "queue.delete", {"queue": name}),
-        ("queue-name", "basic.consume", {"queue": name}),
-    ):
-        client = strict(AMQP_0_9_1, CLIENT)
-        if method == "basic.publish":
-            client.misuse(
-                lambda client=client: client.channel.publish(b"", exchange=name, routing_key="k"),  # type: ignore[misc]
-                f"domain/{rule}.regexp",
-            )
-        else:
-            client.misuse(call(client, method, **fields), f"domain/{rule}.regexp")
-        server = strict(AMQP_0_9_1, SERVER)
-        server.refuses(server.method(method, **fields), code=502, rule=f"domain/{rule}.regexp")
+def test_strict_0_9_1_refuses_other_characters_in_names(
+    method: str, field: str, others: dict[str, str], name: str
+) -> None:
+    fields = {field: name, **others}
+    rule = f"domain/{field}-name.regexp"
+    client = strict(AMQP_0_9_1, CLIENT)
+    client.misuse(call(client, method, **fields), rule)
+    server = strict(AMQP_0_9_1, SERVER)
+    server.refuses(server.method(method, **fields), code=502, rule=rule)
+
+
+@pytest.mark.parametrize("name", [ODD, "a/b", "ä", "*", "a\tb"])
+@pytest.mark.rule("0-9-1/domain/exchange-name.regexp")
+def test_strict_0_9_1_publishes_to_no_name_with_other_characters(name: str) -> None:
+    client = strict(AMQP_0_9_1, CLIENT)
+    client.misuse(lambda: client.channel.publish(b"", exchange=name, routing_key="k"), "domain/exchange-name.regexp")
+    server = strict(AMQP_0_9_1, SERVER)
+    server.refuses(server.method("basic.publish", exchange=name), code=502, rule="domain/exchange-name.regexp")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from amqp_sansio import AMQP_0_9_1
 from amqp_sansio.amqp_0_10 import BYTE, MESSAGE, DeliveryProperties, Message, MessageFlow, MessageSubscribe
 from tests.amqp_0_10.endpoint.test_fast_path import open_pair, settle
-from tests.kit import pair, pair_1_0
+from tests.kit import pair_1_0, pair_classic
 from tests.test_fast_paths import TABLES, without
 
 MOST: Final = 15
@@ -20,7 +20,7 @@ MOST: Final = 15
 
 def classic() -> tuple[Any, bytes]:
     """A client with a consumer, and the octets of a delivery."""
-    ends = pair.Pair(AMQP_0_9_1).open()
+    ends = pair_classic.Pair(AMQP_0_9_1).open()
     channel = ends.channel()
     channel.call(ends.method("basic.consume", queue="q", consumer_tag="c"))
     ends.pump()

@@ -8,8 +8,9 @@ from typing import Any, Final
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, By, Closed, CloseHint, Failed, Side, Version
-from tests.kit import facing, wire_0_10
-from tests.kit.facing import CLIENT, SERVER, both_rules
+from tests.kit.facing import CLIENT, SERVER, Facing
+from tests.kit.facing_classic import both_rules
+from tests.kit.versions import KITS
 
 HEADERS: Final = {
     "0-8": b"AMQP\x01\x01\x08\x00",
@@ -34,17 +35,20 @@ NO_HEADERS: Final = {
 HINTS: Final = {NO_HEADERS["http"]: "HTTP", NO_HEADERS["tls"]: "TLS"}
 OTHERS: Final = [
     pytest.param(version, header, id=f"{version.label}-{name}")
-    for version, spoken in SPOKEN.items() for name, header in HEADERS.items() if name not in spoken
-]  # fmt: skip
+    for version, spoken in SPOKEN.items()
+    for name, header in HEADERS.items()
+    if name not in spoken
+]
 NONE: Final = [
     pytest.param(version, octets, id=f"{version.label}-{name}")
-    for version in SPOKEN for name, octets in NO_HEADERS.items()
-]  # fmt: skip
+    for version in SPOKEN
+    for name, octets in NO_HEADERS.items()
+]
 
 
 def fresh(version: Version, side: Side) -> Any:
     """An endpoint whose peer has sent nothing yet."""
-    return wire_0_10.Facing(side) if version is AMQP_0_10 else facing.Facing(version, side)
+    return Facing(KITS[version], side)
 
 
 @pytest.mark.parametrize("version", SPOKEN, ids=lambda version: version.label)

@@ -2,15 +2,17 @@
 
 import inspect
 import pickle
-from types import ModuleType
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 import pytest
 
-import amqp_sansio
 from amqp_sansio import events
-from amqp_sansio._core.record import record
+from amqp_sansio._ground.initializers import INITIALIZERS
+from amqp_sansio._ground.record import general_initializer, record
 from amqp_sansio.amqp_0_9_1 import Config
+from amqp_sansio.limits import Limits
+from tools.codegen.initializers import made_later, records, sentences
 
 
 @record
@@ -44,22 +46,71 @@ def test_fields_are_set_by_position_and_by_name() -> None:
     assert repr(Nothing()) == "Nothing()"
 
 
-def test_records_of_one_size_keep_their_own_names() -> None:
-    two: Any = Point
-    with pytest.raises(TypeError, match=r"^Point\.__init__\(\) got an unexpected keyword argument 'name'$"):
-        two(1, name="x")
-    with pytest.raises(TypeError, match=r"^Point\.__init__\(\) missing 1 required positional argument: 'x'$"):
-        two()
-    with pytest.raises(TypeError, match="takes from 2 to 3 positional arguments but 4 were given"):
-        two(1, 2, 3)
-    nothing: Any = Nothing
-    with pytest.raises(TypeError, match="takes 1 positional argument but 2 were given"):
-        nothing(1)
+@pytest.mark.parametrize(
+    ("values", "named", "said"),
+    [
+        pytest.param((1,), {"name": "x"}, r"^Point\.__init__\(\) got an unexpected keyword .*'name'$", id="unknown"),
+        pytest.param((), {"y": 1}, r"^Point\.__init__\(\) missing .*x", id="missing"),
+        pytest.param((1,), {"x": 1}, r"^Point\.__init__\(\) got multiple values for argument 'x'$", id="twice"),
+        pytest.param((1, 2, 3), {}, r"^Point\.__init__\(\) takes .* were given$", id="too many"),
+    ],
+)
+def test_wrong_arguments_are_refused(values: tuple[int, ...], named: dict[str, object], said: str) -> None:
+    kind: Any = Point
+    with pytest.raises(TypeError, match=said):
+        kind(*values, **named)
+
+
+RECORDS: Final = dict(records())
+"""Each record of the package whose `__init__` is generated."""
+
+
+def _general(kind: Any, values: tuple[object, ...], named: Mapping[str, object]) -> Any:
+    """Make a record as `general_initializer` does."""
+    made = kind.__new__(kind)
+    initialize = general_initializer(
+        kind.__qualname__, kind.__match_args__, kind.__record_defaults__, sentences(kind), made_later(kind)
+    )
+    initialize(made, *values, **named)
+    return made
+
+
+def _same(one: Any, other: Any) -> bool:
+    names = [*one.__match_args__, *[name for name in made_later(type(one)) if name != "_keys"]]
+    return all(
+        getattr(one, name) == getattr(other, name) or repr(getattr(one, name)) == repr(getattr(other, name))
+        for name in names
+    )
+
+
+def test_every_generated_initializer_belongs_to_a_record() -> None:
+    assert sorted(RECORDS) == sorted(INITIALIZERS)
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_generated_initializers_do_what_the_general_one_does(name: str) -> None:
+    kind = RECORDS[name]
+    fields: tuple[str, ...] = kind.__match_args__
+    # A text that printing escapes, other than every default.
+    value = {field: f"\x1b{field}" for field in fields}
+    needed = {field: value[field] for field in fields if field not in kind.__record_defaults__}
+    assert kind.__init__.__module__ == "amqp_sansio._ground.initializers"
+    assert _same(kind(**needed), _general(kind, (), needed))
+    assert _same(kind(*needed.values()), _general(kind, tuple(needed.values()), {}))
+    if "_spoken" not in made_later(kind):
+        # What is made of a broker's settings takes real ones.
+        assert _same(kind(**value), _general(kind, (), value))
+        assert _same(kind(*value.values()), _general(kind, tuple(value.values()), {}))
+    for field in needed:
+        with pytest.raises(TypeError, match=field):
+            kind(**{each: needed[each] for each in needed if each != field})
+    with pytest.raises(TypeError, match="were given"):
+        kind(*value.values(), None)
 
 
 def test_signatures_tell_names_and_defaults() -> None:
-    assert str(inspect.signature(Point)) == "(x, y=2)"
-    assert str(inspect.signature(Named)) == "(x, y=2, name='here', note='')"
+    assert str(inspect.signature(events.SendPaused)) == "(backlog)"
+    assert str(inspect.signature(Limits)).startswith("(unparsed=")
     assert list(inspect.signature(Config).parameters) == list(Config.__match_args__)
     assert [*inspect.signature(events.Opened).parameters] == list(events.Opened.__match_args__)
 
@@ -80,22 +131,3 @@ def test_a_field_without_a_default_comes_first() -> None:
             y: int  # type: ignore[misc]  # pyright: ignore[reportGeneralTypeIssues]
 
         del Wrong
-
-
-@pytest.mark.parametrize("module", [amqp_sansio, events], ids=["amqp_sansio", "amqp_sansio.events"])
-def test_the_old_name_of_a_pending_answer_warns(module: ModuleType) -> None:
-    with pytest.warns(DeprecationWarning, match="Handle is called Pending now"):
-        assert module.Handle is events.Pending
-    with pytest.raises(AttributeError, match="Handles"):
-        assert module.Handles
-
-
-@pytest.mark.parametrize(
-    "event",
-    [events.Replied(events.Pending((1, 1))), events.Settled((events.Pending((1, 1)),), None)],
-    ids=["one", "many"],
-)
-def test_a_pending_can_be_read_by_its_former_name(event: Any) -> None:
-    former, name = ("handle", "pending") if hasattr(event, "pending") else ("handles", "pendings")
-    with pytest.warns(DeprecationWarning, match=f"{former} is called {name} now"):
-        assert getattr(event, former) is getattr(event, name)

@@ -5,41 +5,17 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import (
-    AMQP_0_9_1,
-    AMQP_1_0,
-    By,
-    Closed,
-    CloseHint,
-    EndpointClosed,
-    Limits,
-    Opened,
-    Signal,
-    Version,
-    amqp_0_8,
-    amqp_0_9_1,
-    amqp_0_10,
-    amqp_1_0,
-)
+from amqp_sansio import AMQP_0_9_1, AMQP_1_0, By, Closed, CloseHint, EndpointClosed, Limits, Opened, Signal, Version
 from amqp_sansio.endpoint import Side
-from tests.core.test_timers import BEATS, EVERY, joined
-from tests.kit import pair, pair_0_10, pair_1_0
-from tests.kit.facing_1_0 import BOTH_SIDES, EMPTY
+from tests.core.test_timers import joined
+from tests.kit.facing import BOTH_SIDES
+from tests.kit.pair import Pair
+from tests.kit.versions import EVERY, KITS
 
 
-@pytest.mark.parametrize("version", [amqp_0_8, amqp_0_9_1, amqp_0_10, amqp_1_0])
-def test_a_snapshot_of_an_earlier_release_is_refused_before_its_content(version: Any) -> None:
-    kind = version.Connection
-    name = f"{kind.__module__}\n{kind.__qualname__}\n".encode()
-    # A new object of the class, and its state: an object of a class that is gone.
-    snapshot = b"\x80\x02c" + name + b")\x81camqp_sansio.gone\nClosing\n)\x81b."
-    with pytest.raises(ValueError, match="layout of an earlier release"):
-        pickle.loads(snapshot)
-
-
-@pytest.mark.parametrize("support", [pair, pair_0_10, pair_1_0])
-def test_a_connection_that_opens_with_the_last_octets_of_a_lost_transport_is_closed(support: Any) -> None:
-    both = support.Pair()
+@EVERY
+def test_a_connection_that_opens_with_the_last_octets_of_a_lost_transport_is_closed(version: Version) -> None:
+    both = Pair(KITS[version])
     octets = b""
     for _ in range(20):
         both.turn(Side.CLIENT)
@@ -69,8 +45,6 @@ def _events(end: Any) -> list[Any]:
 
 
 ENDINGS = pytest.mark.parametrize("ending", ["receive_eof", "connection_lost"])
-FRAMES = {**BEATS, AMQP_1_0: EMPTY}
-"""A frame that a peer may send at any time, of each version."""
 MESSAGE = 5000
 
 
@@ -115,7 +89,7 @@ def test_a_stream_that_ends_without_a_close(version: Version, side: Side, ending
     # Nothing comes twice, and no octet counts any more.
     for _ in range(2):
         assert end.receive_budget == 0
-        end.receive_data(FRAMES[version] + b"\xff" * 20, 1.0)
+        end.receive_data(KITS[version].beat + b"\xff" * 20, 1.0)
         for again in ("receive_eof", "connection_lost"):
             end_stream(end, again, 1.0)
     assert (_events(end), end.data_to_send(1.0)) == ([], b"")
@@ -146,7 +120,7 @@ def flood(end: Any, octets: bytes, size: int) -> int:
 @EVERY
 @BOTH_SIDES
 def test_a_peer_that_goes_on_instead_of_answering_a_close_is_read_for_one_message(version: Version, side: Side) -> None:
-    octets = FRAMES[version] * 2000
+    octets = KITS[version].beat * 2000
     reports: set[str] = set()
     for size in (1, 7, 1000, MESSAGE):
         end = closing(version, side)
@@ -162,6 +136,6 @@ def test_what_fits_before_the_answer_to_a_close_is_read(size: int) -> None:
     close_ok = b"\1\0\0\0\0\0\4\0\x0a\0\x33\xce"
     for many, hint in ((-1, CloseHint.CLOSE_WHEN_SENT), (0, CloseHint.CLOSE_NOW)):
         end = closing(AMQP_0_9_1, Side.SERVER)
-        frames = FRAMES[AMQP_0_9_1] * ((MESSAGE - len(close_ok)) // 8 + 1 + many)
+        frames = KITS[AMQP_0_9_1].beat * ((MESSAGE - len(close_ok)) // 8 + 1 + many)
         flood(end, frames + close_ok, size)
         assert end.close_hint is hint

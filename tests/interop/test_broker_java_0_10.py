@@ -75,14 +75,19 @@ def test_kinds_of_messages_and_properties(client: JmsClient, embedded: Embedded)
 
 def test_messages_of_our_own_client(client: JmsClient, embedded: Embedded, session: Session) -> None:
     properties = MessageProperties(
-        content_type="text/plain", message_id=UUID(int=5), correlation_id=b"c",
+        content_type="text/plain",
+        message_id=UUID(int=5),
+        correlation_id=b"c",
         application_headers={"small": Typed("int8", -1), "name": "né"},
-    )  # fmt: skip
+    )
     entries = encode_value(Map({"number": Typed("int32", 3), "text": "three"}))[1:]
     fill(
-        session, "foreign", Message("gruß".encode(), message_properties=properties),
-        Message(entries, content_type="amqp/map"), Message(b"\x00\x01", content_type="application/octet-stream"),
-    )  # fmt: skip
+        session,
+        "foreign",
+        Message("gruß".encode(), message_properties=properties),
+        Message(entries, content_type="amqp/map"),
+        Message(b"\x00\x01", content_type="application/octet-stream"),
+    )
     told = client.run(embedded.port, "foreign")
     assert (told[0]["body"], told[0]["correlation"]) == ("gruß", "c")
     assert told[0]["properties"] == {"small": ["Byte", -1], "name": ["String", "né"]}

@@ -187,9 +187,15 @@ def test_producers_and_consumers(broker: Any) -> None:
     producer = broker.Producer(serializer="json")
     for number in range(3):
         producer.publish(
-            {"n": number}, exchange=exchange, routing_key="a.b", declare=queues, headers={"h": number}, priority=1,
-            compression="zlib", retry=True,
-        )  # fmt: skip
+            {"n": number},
+            exchange=exchange,
+            routing_key="a.b",
+            declare=queues,
+            headers={"h": number},
+            priority=1,
+            compression="zlib",
+            retry=True,
+        )
     got: list[tuple[str, int, int]] = []
 
     def take(body: Any, message: Any) -> None:

@@ -67,10 +67,21 @@ def test_messages_with_all_properties(channel: Any) -> None:
     declared = channel.queue_declare(queue, durable=True)
     assert (declared.method.queue, declared.method.message_count) == (queue, 0)
     properties = pika.BasicProperties(
-        content_type="text/plain", content_encoding="utf-8", headers={"n": 1, "t": {"a": [1, "x", None, True]}},
-        delivery_mode=2, priority=3, correlation_id="c", reply_to="r", expiration="60000", message_id="m",
-        timestamp=1_700_000_000, type="t", user_id="guest", app_id="a", cluster_id="k",
-    )  # fmt: skip
+        content_type="text/plain",
+        content_encoding="utf-8",
+        headers={"n": 1, "t": {"a": [1, "x", None, True]}},
+        delivery_mode=2,
+        priority=3,
+        correlation_id="c",
+        reply_to="r",
+        expiration="60000",
+        message_id="m",
+        timestamp=1_700_000_000,
+        type="t",
+        user_id="guest",
+        app_id="a",
+        cluster_id="k",
+    )
     channel.basic_publish("", queue, b"hello", properties)
     method, found, body = channel.basic_get(queue)
     assert (method.routing_key, method.redelivered, method.message_count) == (queue, False, 0)
@@ -166,8 +177,9 @@ def test_dead_letters(channel: Any) -> None:
     assert [body for _, _, body in found] == [b"rejected", b"expired"]
     deaths = [properties.headers["x-death"][0] for _, properties, _ in found]
     assert [(each["reason"], each["queue"], each["count"]) for each in deaths] == [
-        ("rejected", queue, 1), ("expired", queue, 1)
-    ]  # fmt: skip
+        ("rejected", queue, 1),
+        ("expired", queue, 1),
+    ]
     assert found[1][1].headers["x-first-death-reason"] == "expired"
 
 

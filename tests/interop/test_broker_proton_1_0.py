@@ -84,7 +84,8 @@ class Transacted(MessagingHandler, TransactionHandler):
 
     def __init__(self, url: str, queue: str) -> None:
         super().__init__()
-        self.url, self.queue = url, queue
+        self.url = url
+        self.queue = queue
         self.happened: list[str] = []
         self.batch = ["aborted", "committed"]
         self.sender: Any = None

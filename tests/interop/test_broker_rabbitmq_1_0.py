@@ -54,7 +54,8 @@ class Taker(api.AMQPMessagingHandler):  # type: ignore[misc]
 
     def __init__(self, count: int, settle: str) -> None:
         super().__init__()
-        self.count, self.settle = count, settle
+        self.count = count
+        self.settle = settle
         self.bodies: list[str] = []
 
     def on_amqp_message(self, event: Any) -> None:

@@ -15,7 +15,7 @@ from amqp_sansio.amqp_0_10.codec.values import CODES, NAMES
 from amqp_sansio.sasl import Anonymous, ClientMechanism, Plain, ScramSha256
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.facing_0_10 import NONCE, Facing, facing, keyed
-from tests.kit.driving_0_10 import Wire010
+from tests.kit.wire_0_10 import Wire010
 
 UNROUTABLE = amqp.Rejected(1, "Unroutable")
 
@@ -365,10 +365,15 @@ def test_properties_round_trip(peer: Facing, wire: Wire010, session: amqp.Sessio
         routing_key="key", priority=7, delivery_mode=2, ttl=600_000, timestamp=1_700_000_000
     )
     properties = amqp.MessageProperties(
-        message_id=UUID(int=7), correlation_id=b"\x00\xffcorrelation",
-        reply_to=amqp.ReplyTo("amq.direct", "replies"), content_type="text/plain", content_encoding="identity",
-        user_id=brokerj.user.encode(), app_id=b"core", application_headers={"a": 1},
-    )  # fmt: skip
+        message_id=UUID(int=7),
+        correlation_id=b"\x00\xffcorrelation",
+        reply_to=amqp.ReplyTo("amq.direct", "replies"),
+        content_type="text/plain",
+        content_encoding="identity",
+        user_id=brokerj.user.encode(),
+        app_id=b"core",
+        application_headers={"a": 1},
+    )
     message = amqp.Message(b"body", delivery_properties=delivery, message_properties=properties)
     assert wire.publish(session, "amq.direct", message) == Accepted()
     destination = wire.subscribe(session, queue, credit=1)
@@ -397,25 +402,48 @@ def test_a_user_id_is_not_compared_with_the_login(peer: Facing, wire: Wire010, s
 
 SAME: Any = object()
 VALUES: dict[str, tuple[Any, str, Any]] = {
-    "bin8": (b"\x07", "int16", 7), "int8": (-7, "int8", SAME), "uint8": (250, "int16", SAME),
-    "char": ("c", "char", SAME), "boolean": (True, "boolean", SAME), "bin16": (b"ab", "int32", 0x6162),
-    "int16": (-700, "int16", SAME), "uint16": (60_000, "int32", SAME), "bin32": (b"abcd", "int64", 0x61626364),
-    "int32": (-70_000, "int32", SAME), "uint32": (4_000_000_000, "int64", SAME), "float": (1.5, "float", SAME),
-    "char-utf32": ("\u20ac", "int32", 0x20AC), "bin64": (b"abcdefgh", "int64", 0x6162636465666768),
-    "int64": (-(2**40), "int64", SAME), "uint64": (2**63, "int64", -(2**63)), "double": (0.1, "double", SAME),
-    "datetime": (amqp.Datetime(1_700_000_000), "int64", SAME), "bin128": (bytes(16), "vbin32", SAME),
-    "uuid": (UUID(int=9), "uuid", SAME), "bin256": (bytes(32), "vbin32", SAME),
-    "bin512": (bytes(64), "vbin32", SAME), "bin1024": (bytes(128), "vbin32", SAME),
-    "vbin8": (b"octets", "vbin32", SAME), "str8-latin": ("\xe9", "str16", SAME), "str8": ("\u20ac", "str16", SAME),
-    "str8-utf16": ("\u20ac", "str16", SAME), "vbin16": (b"octets", "vbin32", SAME),
-    "str16-latin": ("\xe9", "str16", SAME), "str16": ("\u20ac", "str16", SAME),
-    "str16-utf16": ("\u20ac", "str16", SAME), "vbin32": (b"octets", "vbin32", SAME),
-    "map": ({"inner": 1}, "map", SAME), "list": ([1, "two"], "list", SAME), "array": ([1, 2], "list", SAME),
-    "bin40": (b"abcde", "vbin32", SAME), "dec32": (Decimal("1.25"), "vbin32", b"\x02\x00\x00\x00}"),
+    "bin8": (b"\x07", "int16", 7),
+    "int8": (-7, "int8", SAME),
+    "uint8": (250, "int16", SAME),
+    "char": ("c", "char", SAME),
+    "boolean": (True, "boolean", SAME),
+    "bin16": (b"ab", "int32", 0x6162),
+    "int16": (-700, "int16", SAME),
+    "uint16": (60_000, "int32", SAME),
+    "bin32": (b"abcd", "int64", 0x61626364),
+    "int32": (-70_000, "int32", SAME),
+    "uint32": (4_000_000_000, "int64", SAME),
+    "float": (1.5, "float", SAME),
+    "char-utf32": ("\u20ac", "int32", 0x20AC),
+    "bin64": (b"abcdefgh", "int64", 0x6162636465666768),
+    "int64": (-(2**40), "int64", SAME),
+    "uint64": (2**63, "int64", -(2**63)),
+    "double": (0.1, "double", SAME),
+    "datetime": (amqp.Datetime(1_700_000_000), "int64", SAME),
+    "bin128": (bytes(16), "vbin32", SAME),
+    "uuid": (UUID(int=9), "uuid", SAME),
+    "bin256": (bytes(32), "vbin32", SAME),
+    "bin512": (bytes(64), "vbin32", SAME),
+    "bin1024": (bytes(128), "vbin32", SAME),
+    "vbin8": (b"octets", "vbin32", SAME),
+    "str8-latin": ("\xe9", "str16", SAME),
+    "str8": ("\u20ac", "str16", SAME),
+    "str8-utf16": ("\u20ac", "str16", SAME),
+    "vbin16": (b"octets", "vbin32", SAME),
+    "str16-latin": ("\xe9", "str16", SAME),
+    "str16": ("\u20ac", "str16", SAME),
+    "str16-utf16": ("\u20ac", "str16", SAME),
+    "vbin32": (b"octets", "vbin32", SAME),
+    "map": ({"inner": 1}, "map", SAME),
+    "list": ([1, "two"], "list", SAME),
+    "array": ([1, 2], "list", SAME),
+    "bin40": (b"abcde", "vbin32", SAME),
+    "dec32": (Decimal("1.25"), "vbin32", b"\x02\x00\x00\x00}"),
     "bin72": (b"abcdefghi", "vbin32", SAME),
-    "dec64": (Decimal("-12.5"), "vbin32", b"\x01\xff\xff\xff\xff\xff\xff\xff\x83"), "void": (None, "void", SAME),
+    "dec64": (Decimal("-12.5"), "vbin32", b"\x01\xff\xff\xff\xff\xff\xff\xff\x83"),
+    "void": (None, "void", SAME),
     "bit": (True, "vbin32", b""),
-}  # fmt: skip
+}
 """What is published, and what arrives: Broker-J writes values anew, from those that Java has."""
 
 

@@ -13,7 +13,7 @@ from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio_asyncio import Recorder
 from tests.interop.brokers.brokerj import BrokerJ, run_brokerj
 from tests.interop.brokers.facing_0_10 import Facing, facing, keyed
-from tests.kit.driving_0_10 import Wire010, saved
+from tests.kit.wire_0_10 import Wire010, saved
 
 
 @pytest.fixture
@@ -319,8 +319,10 @@ def test_a_recording_is_what_others_call_0_10(peer: Facing, tmp_path: Path) -> N
     columns = [word for name in fields for word in ("-e", name)]
     run = subprocess.run(
         [tshark, "-r", str(path), "-Y", "amqp", "-T", "fields", "-E", "occurrence=a", *columns],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     rows = [line.split("\t") for line in run.stdout.splitlines()]
     assert len(rows) > 20
     faults = [info for malformed, expert, info in rows if malformed or expert]

@@ -9,7 +9,7 @@ from amqp_sansio import Accepted, By, EndpointClosed, LocalProtocolError, Remote
 from amqp_sansio import amqp_0_10 as amqp
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.facing_0_10 import Facing, facing, keyed
-from tests.kit.driving_0_10 import Wire010
+from tests.kit.wire_0_10 import Wire010
 
 
 @pytest.fixture

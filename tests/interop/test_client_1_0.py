@@ -28,9 +28,12 @@ def test_messages_come_as_they_were_sent(peer: Peer, wire: Wire10, session: amqp
     address = peer.address()
     sender = wire.sender(session, address)
     properties = amqp.Properties(
-        message_id="m1", subject="greeting", reply_to="answers", correlation_id="c1",
+        message_id="m1",
+        subject="greeting",
+        reply_to="answers",
+        correlation_id="c1",
         content_type=amqp.Symbol("text/plain"),
-    )  # fmt: skip
+    )
     sent = [
         amqp.Message(b"first", properties=properties, application_properties={"n": 1, "s": "ä", "b": True}),
         amqp.Message(amqp.Data(b""), header=amqp.Header(priority=7)),

@@ -229,9 +229,12 @@ def messages(draw: st.DrawFn) -> amqp.Message:
     """Messages whose every field proton can tell from its absence."""
     body: Any = draw(bodies)
     header = amqp.Header(
-        durable=draw(st.booleans()), priority=draw(st.integers(0, 255)), ttl=draw(st.integers(1, 2**32 - 1)),
-        first_acquirer=draw(st.booleans()), delivery_count=draw(st.integers(0, 2**32 - 1)),
-    )  # fmt: skip
+        durable=draw(st.booleans()),
+        priority=draw(st.integers(0, 255)),
+        ttl=draw(st.integers(1, 2**32 - 1)),
+        first_acquirer=draw(st.booleans()),
+        delivery_count=draw(st.integers(0, 2**32 - 1)),
+    )
     some = texts.filter(bool)
     properties = amqp.Properties(
         message_id=draw(message_ids),
@@ -288,7 +291,9 @@ def test_messages_both_ways(message: amqp.Message) -> None:
     assert_same(theirs.instructions or {}, to_proton(dict(message.delivery_annotations)))
     assert_same(theirs.body, to_proton(message.body))
     # And back. Proton's own form of times is in seconds, as a float, so they are left out.
-    theirs.ttl = theirs.expiry_time = theirs.creation_time = 0
+    theirs.ttl = 0
+    theirs.expiry_time = 0
+    theirs.creation_time = 0
     back = amqp.Message.from_wire(bytes(theirs.encode()))
     assert back.properties is not None
     for name in properties.__match_args__:

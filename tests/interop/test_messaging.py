@@ -14,7 +14,7 @@ from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, Accepted
 from amqp_sansio.amqp_0_9_1 import get_dialect
 from amqp_sansio.messaging import Connection, Message, Receiver
 from amqp_sansio_asyncio.messaging import connect
-from tests.kit.asyncio_loops import run
+from tests.kit.asyncio_loops import run_real as run
 
 
 @pytest.fixture(

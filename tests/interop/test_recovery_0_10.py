@@ -16,7 +16,7 @@ from amqp_sansio_pytest import EmbeddedBroker
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.facing_0_10 import facing, keyed
 from tests.interop.brokers.wires import at_once
-from tests.kit.driving_0_10 import Wire010, saved
+from tests.kit.wire_0_10 import Wire010, saved
 
 CUTS = 60
 numbers = count(1)

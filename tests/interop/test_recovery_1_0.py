@@ -96,7 +96,7 @@ def test_a_sender_that_is_cut_sends_everything_once(
         # Exactly once: the receiver settles when it knows that the sender has.
         sender = wire.attached_sender(
             session, address if state is None else None, name=None if state else name, state=state, rcv_settle_mode=1
-        )  # fmt: skip
+        )
         if cuts < 6:
             for _ in range(chance.randrange(1, 8)):
                 if sent < COUNT and sender.credit:
@@ -144,9 +144,13 @@ def test_a_receiver_that_is_cut_receives_everything_once(
         wire = connect()
         session = wire.session()
         receiver = wire.receiver(
-            session, address if state is None else None, name=None if state else name, state=state,
-            rcv_settle_mode=1, credit=5,
-        )  # fmt: skip
+            session,
+            address if state is None else None,
+            name=None if state else name,
+            state=state,
+            rcv_settle_mode=1,
+            credit=5,
+        )
         for _ in range(chance.randrange(2, 9) if cuts < 6 else COUNT):
             if sum(processed.values()) == COUNT:
                 break

@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 CAPTURES = (
-    "o091_pika_channel_errors.pcap", "o091_pika_connection_errors.pcap", "o091_pika_nack_reject_requeue.pcap",
-    "o091_pika_blocked.pcap", "o_mixed_4_protocols.pcap", "o010_messaging_errors.pcap",
+    "o091_pika_channel_errors.pcap",
+    "o091_pika_connection_errors.pcap",
+    "o091_pika_nack_reject_requeue.pcap",
+    "o091_pika_blocked.pcap",
+    "o_mixed_4_protocols.pcap",
+    "o010_messaging_errors.pcap",
     "o10_proton_rabbit_errors.pcap",
-)  # fmt: skip
+)
 WIDE, NARROW = (1400, 900), (390, 844)
 
 

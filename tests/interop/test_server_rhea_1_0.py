@@ -69,6 +69,11 @@ def test_rhea_has_a_dynamic_node(server: Server) -> None:
     assert (told["dynamic"], told["body"], told["id"]) == (True, "reply", 7)
 
 
+def said(error: dict[str, object]) -> dict[str, object]:
+    """The fields that say something: a server of this project writes those that are null, too."""
+    return {name: value for name, value in error.items() if value is not None}
+
+
 def test_rhea_is_refused(server: Server) -> None:
     assert told_by(server, "absent") == {
         "condition": "amqp:not-found",
@@ -76,9 +81,9 @@ def test_rhea_is_refused(server: Server) -> None:
         "info": {"node": "absent"},
     }
     ended = {"condition": "amqp:internal-error", "description": "the session ends here"}
-    assert told_by(server, "ending") == ended
+    assert said(told_by(server, "ending")) == ended
     closed = {"condition": "amqp:connection:forced", "description": "closed by intent"}
-    assert told_by(server, "closing") == closed
+    assert said(told_by(server, "closing")) == closed
 
 
 def test_rhea_is_refused_by_the_broker_itself(embedded: Embedded) -> None:

@@ -78,11 +78,20 @@ def test_application_properties_and_annotations_of_every_simple_type(exact: Peer
     }
     now = amqp.Timestamp.from_datetime(datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC))
     properties = amqp.Properties(
-        message_id=uuid.UUID(int=5), user_id=b"guest", to="there", subject="s", reply_to="r",
-        correlation_id=amqp.ULong(7), content_type=amqp.Symbol("a/b"), content_encoding=amqp.Symbol("gzip"),
-        absolute_expiry_time=amqp.Timestamp(4_000_000_000_000), creation_time=now, group_id="g",
-        group_sequence=2**32 - 1, reply_to_group_id="rg",
-    )  # fmt: skip
+        message_id=uuid.UUID(int=5),
+        user_id=b"guest",
+        to="there",
+        subject="s",
+        reply_to="r",
+        correlation_id=amqp.ULong(7),
+        content_type=amqp.Symbol("a/b"),
+        content_encoding=amqp.Symbol("gzip"),
+        absolute_expiry_time=amqp.Timestamp(4_000_000_000_000),
+        creation_time=now,
+        group_id="g",
+        group_sequence=2**32 - 1,
+        reply_to_group_id="rg",
+    )
     message = amqp.Message(
         b"body",
         header=amqp.Header(durable=False, priority=9, ttl=500_000),

@@ -1,52 +1,42 @@
-"""How the asyncio tests run: with a deadline, and where seconds matter on an event loop whose clock is fast."""
+"""How the asyncio tests run: in a simulated world, with a deadline; those of tests/system on a real loop."""
 
 from __future__ import annotations
 
 import asyncio
-import selectors
 from collections.abc import Coroutine, Mapping
+from contextlib import nullcontext
 from typing import Any, TypeVar
+
+from amqp_sansio.testing.simulate import World
+from amqp_sansio_asyncio.simulated import simulated_loop
 
 _T = TypeVar("_T")
 
+is_real = False
+"""Whether `run` takes a real loop: tests/system/asyncio runs tests of tests/asyncio over sockets, too."""
 
-def run(main: Coroutine[Any, Any, _T], seconds: float = 30) -> _T:
+
+def run(main: Coroutine[Any, Any, _T], seconds: float = 600, *, world: World | None = None) -> _T:
+    """`asyncio.run` in a simulated world, by default a new one; ended with TimeoutError after that many of its seconds.
+
+    Sockets are the world's network, and waiting takes no time. While `is_real`, it is a real loop.
+    """
+    if is_real and world is None:
+        return run_real(main)
+    with (
+        World() if world is None else nullcontext(world) as own,
+        asyncio.Runner(loop_factory=lambda: simulated_loop(own)) as runner,
+    ):
+        return runner.run(_bounded(main, seconds))
+
+
+def run_real(main: Coroutine[Any, Any, _T], seconds: float = 60) -> _T:
     """`asyncio.run`, ended with TimeoutError when it takes too long."""
-
-    async def bounded() -> _T:
-        return await asyncio.wait_for(main, seconds)
-
-    return asyncio.run(bounded())
+    return asyncio.run(_bounded(main, seconds))
 
 
-class _FastSelector(selectors.DefaultSelector):
-    speed = 1.0
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        return super().select(timeout if timeout is None else timeout / self.speed)
-
-
-class FastLoop(asyncio.SelectorEventLoop):
-    """An event loop whose seconds pass `speed` times as fast; its sockets are real."""
-
-    def __init__(self, speed: float) -> None:
-        selector = _FastSelector()
-        selector.speed = speed
-        self._speed = speed
-        super().__init__(selector)
-
-    def time(self) -> float:
-        return super().time() * self._speed
-
-
-def run_fast(main: Coroutine[Any, Any, _T], speed: float = 5.0) -> _T:
-    """Run on a fast loop. More speed would take a pause of a busy machine for a silent peer."""
-    with asyncio.Runner(loop_factory=lambda: FastLoop(speed)) as runner:
-        return runner.run(_bounded(main))
-
-
-async def _bounded(main: Coroutine[Any, Any, _T]) -> _T:
-    return await asyncio.wait_for(main, 600)
+async def _bounded(main: Coroutine[Any, Any, _T], seconds: float) -> _T:
+    return await asyncio.wait_for(main, seconds)
 
 
 class Problems:

@@ -3,8 +3,8 @@
 # pyright: reportPrivateUsage=false
 from typing import Any
 
-from amqp_sansio._core.deadlines import _SPARE
-from amqp_sansio._core.serial import distance
+from amqp_sansio._ground.deadlines import _SPARE
+from amqp_sansio._ground.serial import distance
 from amqp_sansio.amqp_0_10.model.command_ids import ReceiveState, SendState
 from amqp_sansio.amqp_0_10.model.dtx import _RUNNING, Branches
 from amqp_sansio.amqp_0_10.model.dtx_states import DOOMED, Association, Branch

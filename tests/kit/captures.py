@@ -11,10 +11,42 @@ ROOT = Path(__file__).resolve().parents[2]
 CARRIED = ROOT / "tests" / "data" / "captures"
 BIG = Path(os.environ.get("AMQP_SANSIO_CAPTURES", ROOT.parent / "shared" / "captures"))
 
+SAMPLE = (
+    "o08_amqplib_brokerj_errors.pcap",
+    "o08_amqplib_rabbit_tables.pcapng",
+    "o09_qpidclient_brokerj.pcap",
+    "o010_messaging_authfail.pcap",
+    "o010_messaging_release_reject.pcap",
+    "o091_pika_channel_errors.pcap",
+    "o091_pika_ipv6.pcap",
+    "o091_pika_mid_connection.pcap",
+    "o091_pika_rst_midframe.pcapng",
+    "o091_raw_wrong_headers.pcapng",
+    "o091d_exchange_bigendian.pcap",
+    "o091d_exchange_dup.pcap",
+    "o091d_exchange_gaps_nosyn.pcap",
+    "o091d_exchange_nsec.pcap",
+    "o091d_exchange_reorder.pcapng",
+    "o091d_exchange_reseg_overlap.pcap",
+    "o091d_exchange_seqwrap.pcap",
+    "o091d_exchange_snap200.pcap",
+    "o10_proton_brokerj_tx.pcap",
+    "o10_proton_rabbit_dispositions.pcap",
+    "o10_proton_rabbit_basic.pcapng",
+    "o10d_types_gap.pcap",
+    "o_mixed_4_protocols.pcap",
+)
+"""Carried captures: of each version, format and kind of damage one, none of them long."""
+
 
 def carried(pattern: str = "*.pcap*") -> list[Path]:
     """The carried capture files whose names match, sorted."""
     return sorted(CARRIED.glob(pattern))
+
+
+def sampled(pattern: str = "*.pcap*") -> list[Any]:
+    """Parameters: the captures of `SAMPLE` whose names match."""
+    return [pytest.param(path, id=path.name) for path in carried(pattern) if path.name in SAMPLE]
 
 
 def everywhere(pattern: str = "*.pcap*") -> list[Any]:

@@ -4,6 +4,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+KEPT = Path(__file__).resolve().parents[1] / "data" / "certificates"
 _KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
 
 
@@ -16,6 +17,15 @@ class Certificates:
     server_key: Path
     client: Path
     client_key: Path
+
+
+def kept_certificates(user: str = "guest") -> Certificates:
+    """Those that the repository carries, valid from 2020 to 2119; the client's common name is guest, card or stranger.
+
+    Their authority's key was thrown away. `openssl ca -startdate ... -enddate ...` makes others, with the extensions
+    that `make_certificates` has.
+    """
+    return Certificates(*[KEPT / f"{name}.pem" for name in ("ca", "server", "server-key", user, f"{user}-key")])
 
 
 def make_certificates(folder: Path, user: str = "guest") -> Certificates:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
+from functools import cache
 from typing import Any, cast
 
 import pytest
@@ -92,6 +93,7 @@ def _typed(tag: str) -> Callable[[Any], Typed]:
     return lambda value: Typed(tag, value)
 
 
+@cache
 def table_values(rules: TableRules) -> st.SearchStrategy[dict[str, Any]]:
     """Mappings that the rules can say; every value of every type they may send, nested ones too."""
     plain = st.one_of([tagged(rules, tag).map(_typed(tag)) for tag in rules.writes if tag not in "FA"])
@@ -121,6 +123,7 @@ def untyped(value: Any) -> Any:
     return value
 
 
+@cache
 def field_values(kind: str, rules: TableRules) -> st.SearchStrategy[Any]:
     """Values for one argument or property by its wire type."""
     if kind == "table":
@@ -165,9 +168,8 @@ def accepted(raw: bytes, rules: TableRules) -> bool:
     if rules.strict_names:  # of which reading knows nothing
         own = (rules.consume_arguments, False, rules.depth, rules.entries)
         rules = TableRules(
-            rules.name, rules.writes, rules.wide, rules.s_is_string, rules.l_is_unsigned,
-            rules.first_wins, *own,
-        )  # fmt: skip
+            rules.name, rules.writes, rules.wide, rules.s_is_string, rules.l_is_unsigned, rules.first_wins, *own
+        )
     try:
         check_table(b"\x01" + raw + b"\x01\x01aV", 1, 1 + len(raw), rules)
     except CodecError as error:

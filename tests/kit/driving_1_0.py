@@ -10,18 +10,19 @@ from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.amqp_1_0.endpoint.events import Delivery, LinkRequested, SessionRequested
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
-from tests.kit.driver import BaseDriver, damage, pass_time, pump, some, turn
+from tests.kit import driving
+from tests.kit.applications import Accepting, accept_link, listen
+from tests.kit.driving import damage, pass_time, pump, some, turn
 from tests.kit.pair import SIDES, Chunks, Observing
-from tests.kit.pair_1_0 import Accepting, Pair, accept_link, client_config, listen, server_config
+from tests.kit.pair_1_0 import Pair, client_config, server_config
 
 _SIZES: Final = (0, 1, 7, 100, 480, 512, 1500, 6000)
 _FRAME_SIZE: Final = 512
 
 
-class Driver(BaseDriver[Pair]):
-    """A Pair of 1.0.
+class Driver(driving.Driver[Pair]):
+    """A Pair of 1.0, which begins with a session that has a link each way.
 
-    It begins with a session that has a link each way, unless it is to begin before the connection is open.
     `at_once` are the handles that were done already, which no event ends.
     """
 
@@ -30,11 +31,9 @@ class Driver(BaseDriver[Pair]):
         *,
         client: Config | None = None,
         server: Config | None = None,
-        opened: bool = True,
-        check_misuse: bool = False,
-        damage: bool = False,
         chunks: Chunks | None = None,
         observer: Observing | None = None,
+        **options: Any,
     ) -> None:
         common: dict[str, Any] = {
             "max_frame_size": _FRAME_SIZE,
@@ -49,12 +48,10 @@ class Driver(BaseDriver[Pair]):
             chunks=chunks,
             observer=observer,
         )
-        super().__init__(pair, _ACTS + _DAMAGES if damage else _ACTS, check_misuse=check_misuse)
         self.at_once: dict[Side, list[Pending[Any]]] = {side: [] for side in SIDES}
-        if opened:
-            self._prepare()
+        super().__init__(pair, **options)
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
         pair = self.pair
         pair.applications = {side: Accepting(credit=20, deliveries=False) for side in SIDES}
         session = pair.open().session()
@@ -215,7 +212,8 @@ def _message(second: int) -> Message:
 def _send(pair: Pair, side: Side, first: int, second: int) -> object:
     link = _link(pair.ends[side], first, False)
     settled = {0: True, 1: False}.get(second % 5)
-    return link.send(_message(second), settled=settled)
+    tag = f"{second}".encode() * (second % 9) if second % 4 == 2 else None
+    return link.send(_message(second), settled=settled, delivery_tag=tag)
 
 
 def _begin(pair: Pair, side: Side, first: int, second: int) -> object:
@@ -318,11 +316,10 @@ def _garbage(pair: Pair, side: Side, first: int, second: int) -> object:
     return None
 
 
-Act = Callable[[Pair, Side, int, int], object]
-_ACTS: Final[tuple[Act, ...]] = (
+Driver.acts = (
     *(pump, _answer, _answer, _answer, _open_session, _open_sender, _open_receiver),
     *(_send, _send, _send, _send, _settle, _settle, _settle, _sender_settles, _flow, _flow),
     *(turn, turn, some, some, pass_time, _begin, _continue, _drained, _misuse, pump, _answer),
     *(_detach, _close_session, _close),
 )
-_DAMAGES: Final[tuple[Act, ...]] = (damage, _garbage)
+Driver.damages = (damage, _garbage)

@@ -71,7 +71,8 @@ class Ends:
         files, own = state.files, state.own
         state.files, state.own = Unchecked(1), Lawless(state.side, 1)
         session.call(command, message)
-        state.files, state.own = files, own
+        state.files = files
+        state.own = own
         self.move()
 
 

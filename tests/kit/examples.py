@@ -1,13 +1,16 @@
 """Pytest plug-in: the examples of the Hypothesis tests, the same in each run or new ones to explore.
 
-Without options a test tries the same examples in every run, on every machine, alone or among others. With
-`--explore=FACTOR` only the Hypothesis tests run, with FACTOR times their examples, drawn from `--hypothesis-seed`.
+Without options a test tries the same examples in every run, on every machine, alone or among others: under
+`tests/system` all of them, elsewhere a part. With `--full-examples` only the Hypothesis tests run, with all their
+examples. With `--explore=FACTOR` only they run too, with FACTOR times their examples, drawn from `--hypothesis-seed`.
 """
 
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import pytest
 from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
@@ -16,14 +19,39 @@ from hypothesis.internal.constants_ast import Constants
 
 SHRINKING_SECONDS: Final = 20
 """A failing test ends this long after its failure is found; what is found by then may not be minimal."""
+EXAMPLES_SHARE: Final = 0.4
+"""The part of its examples that a test tries outside `tests/system`."""
+STEPS_SHARE: Final = 0.5
+"""The part of its steps that an example of a state machine has outside `tests/system`."""
+FEWEST, MOST = 3, 30
+"""Of its examples a test tries this many at least outside `tests/system`, if it has as many, and this many at most."""
+
+Test = TypeVar("Test", bound=Callable[..., object])
+_SAMPLE: Final = "_amqp_sansio_sample"
+
+
+def sample(most: int) -> Callable[[Test], Test]:
+    """Let a costly Hypothesis test try so many examples at most outside `tests/system`."""
+
+    def mark(test: Test) -> Test:
+        setattr(test, _SAMPLE, most)
+        return test
+
+    return mark
+
 
 # The time an example takes says nothing on a machine that does other work too. The database and the explain phase
 # would make a run depend on the one before it, and a failing test take longer.
 settings.register_profile(
-    "steady", max_examples=25, stateful_step_count=30, deadline=None, derandomize=True, database=None,
+    "steady",
+    max_examples=25,
+    stateful_step_count=30,
+    deadline=None,
+    derandomize=True,
+    database=None,
     phases=[Phase.explicit, Phase.generate, Phase.target, Phase.shrink],
     suppress_health_check=[HealthCheck.too_slow],
-)  # fmt: skip
+)
 settings.register_profile("explore", settings.get_profile("steady"), derandomize=False, print_blob=True)
 
 
@@ -34,6 +62,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FACTOR",
         type=float,
         help="run the Hypothesis tests only, with FACTOR times their examples, of --hypothesis-seed",
+    )
+    group.addoption(
+        "--full-examples", action="store_true", help="run the Hypothesis tests only, with all their examples"
     )
     group.addoption(
         "--explore-report", metavar="FILE", type=Path, help="with --explore: append a line of JSON for each failure"
@@ -48,10 +79,44 @@ def pytest_configure(config: pytest.Config) -> None:
     # Hypothesis mixes constants of all the modules that happen to be loaded into what it draws: a test would
     # try other examples alone than after others.
     setattr(providers, "_get_local_constants", Constants)  # noqa: B010
-    if factor is not None:
+    if factor is None:
+        full = cast("bool", config.getoption("--full-examples"))
+        config.pluginmanager.register(_Full() if full else _Sample(), "number-of-examples")
+    else:
         seed = str(cast("object", config.getoption("--hypothesis-seed")))
         report = cast("Path | None", config.getoption("--explore-report"))
         config.pluginmanager.register(_Explorer(factor, seed, report), "explorer")
+
+
+@pytest.fixture(scope="module")
+def at_large(request: Any) -> bool:
+    """Whether a test takes all its cases, at their full size: those that a module of `tests/system` imports."""
+    return in_system(request.node)
+
+
+class _Sample:
+    """Gives the Hypothesis tests outside `tests/system` a part of their examples and steps."""
+
+    def __init__(self) -> None:
+        self._scaled: dict[int, Any] = {}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        for item in items:
+            test = _test_of(item)
+            # The cases of a parametrized test share one function.
+            if test is None or id(test) in self._scaled or in_system(item):
+                continue
+            self._scaled[id(test)] = test
+            _scale(test, EXAMPLES_SHARE, STEPS_SHARE, getattr(test, _SAMPLE, MOST))
+
+
+class _Full:
+    """Leaves the other tests out."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        _keep_hypothesis_tests(config, items)
 
 
 class _Explorer:
@@ -65,13 +130,11 @@ class _Explorer:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """In an order of the seed's: a run that is ended early leaves out other tests each time."""
-        chosen = [item for item in items if _test_of(item) is not None]
-        config.hook.pytest_deselected(items=[item for item in items if _test_of(item) is None])
+        _keep_hypothesis_tests(config, items)
         # The cases of a parametrized test share one function.
-        for test in {id(test): test for test in map(_test_of, chosen)}.values():
+        for test in {id(test): test for test in map(_test_of, items)}.values():
             _scale(test, self._factor)
-        Random(self._seed).shuffle(chosen)
-        items[:] = chosen
+        Random(self._seed).shuffle(items)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and self._report is not None:
@@ -93,10 +156,28 @@ def _test_of(item: pytest.Item) -> Any:
     return getattr(item.obj, "__func__", item.obj) if machine is None else item.cls
 
 
-def _scale(test: Any, factor: float) -> None:
+def _keep_hypothesis_tests(config: pytest.Config, items: list[pytest.Item]) -> None:
+    others = [item for item in items if _test_of(item) is None]
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if _test_of(item) is not None]
+
+
+def in_system(item: pytest.Item) -> bool:
+    """Whether a test is one of `tests/system`."""
+    return item.nodeid.startswith("tests/system/")
+
+
+def _scale(test: Any, factor: float, steps: float = 1, most: int = sys.maxsize) -> None:
     name = "settings" if isinstance(test, type) else "_hypothesis_internal_use_settings"
     usual: settings = getattr(test, name)
-    setattr(test, name, settings(usual, max_examples=max(1, round(usual.max_examples * factor))))
+    fewest = min(FEWEST, usual.max_examples)
+    scaled = settings(
+        usual,
+        max_examples=min(most, max(fewest, round(usual.max_examples * factor))),
+        stateful_step_count=max(1, round(usual.stateful_step_count * steps)),
+    )
+    setattr(test, name, scaled)
 
 
 def _where(report: pytest.TestReport) -> str:

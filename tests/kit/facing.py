@@ -1,111 +1,43 @@
-"""Facing: one real endpoint of 0-8 or 0-9-1 that faces a peer whose octets the test makes up."""
+"""Facing: one real endpoint of any version that faces a peer whose octets the test makes up."""
 
 from __future__ import annotations
 
-import pickle
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from struct import Struct
-from typing import Any, Generic, Self
+from collections.abc import Sequence
+from typing import Any, Final, Generic, Self
 
 import pytest
 
-from amqp_sansio import (
-    AMQP_0_8,
-    AMQP_0_9_1,
-    By,
-    Closed,
-    CloseHint,
-    Event,
-    Failed,
-    LocalProtocolError,
-    RemoteProtocolError,
-    Scope,
-    Signal,
-    Version,
-)
-from amqp_sansio._classic.codec.dialect import Dialect, default_dialect, get_dialect
-from amqp_sansio._classic.codec.rule_ids import rule_id
-from amqp_sansio._classic.codec.table import RABBIT
-from amqp_sansio._classic.endpoint.connection import Connection
-from amqp_sansio.amqp_0_9_1 import Config, Method
+from amqp_sansio import By, Closed, CloseHint, Event, Failed, RemoteProtocolError, Scope, Signal
 from amqp_sansio.endpoint import Side
-from tests.kit.pair import C, Pair, Server, client_config, connection_of, server_config
+from tests.kit.pair import Pair
+from tests.kit.versions import Application, C, VersionKit, is_said
 
-CLIENT, SERVER = Side.CLIENT, Side.SERVER
-BOTH_VERSIONS = pytest.mark.parametrize("version", [AMQP_0_8, AMQP_0_9_1], ids=lambda v: v.label)
-BOTH_SIDES = pytest.mark.parametrize("side", [CLIENT, SERVER], ids=lambda side: side.value)
-STRICT = {AMQP_0_8: get_dialect("0-8"), AMQP_0_9_1: get_dialect("0-9-1")}
-"""The dialects of the specifications themselves."""
-
-METHOD, HEADER, BODY, TRACE, HEARTBEAT = 1, 2, 3, 7, 8
+CLIENT: Final = Side.CLIENT
+SERVER: Final = Side.SERVER
+BOTH_SIDES: Final = pytest.mark.parametrize("side", [CLIENT, SERVER], ids=lambda side: side.value)
 
 
-def both_rules(*rules: str) -> pytest.MarkDecorator:
-    """The mark of rules that stand under the same name in 0-8 and 0-9-1; `rules` are without the version."""
-    return pytest.mark.rule(*[f"{version}/{rule}" for rule in rules for version in ("0-8", "0-9-1")])
+class Facing(Generic[C]):
+    """An endpoint of any version, and what came of the octets that it was fed; a version's own Facing adds its checks.
 
-
-_FRAME = Struct(">BHI")
-_CONTENT = Struct(">HHQ")
-
-
-def frame(kind: int, channel: int, payload: bytes = b"", end: int = 0xCE) -> bytes:
-    """Any frame, right or wrong."""
-    return _FRAME.pack(kind, channel, len(payload)) + payload + bytes((end,))
-
-
-def header(channel: int, class_id: int, size: int, properties: bytes = b"\0\0", weight: int = 0) -> bytes:
-    """A content header frame."""
-    return frame(HEADER, channel, _CONTENT.pack(class_id, weight, size) + properties)
-
-
-def body(channel: int, octets: bytes) -> bytes:
-    return frame(BODY, channel, octets)
-
-
-class Sent:
-    """One frame that the endpoint sent: `method` is set for method frames, `payload` always."""
-
-    def __init__(self, dialect: Dialect, kind: int, channel: int, payload: bytes) -> None:
-        self.kind = kind
-        self.channel = channel
-        self.payload = payload
-        self.method: Any = dialect.decode_method(payload) if kind == METHOD else None
-
-    @property
-    def name(self) -> str:
-        """The method's name, or what kind of frame it is."""
-        if self.method is not None:
-            return str(self.method.NAME)
-        return {HEADER: "header", BODY: "body", HEARTBEAT: "heartbeat"}[self.kind]
-
-
-def frames_of(dialect: Dialect, octets: bytes) -> list[Sent]:
-    """The frames in `octets`, which must be whole."""
-    found: list[Sent] = []
-    while octets:
-        kind, channel, size = _FRAME.unpack_from(octets)
-        assert octets[7 + size] == 0xCE
-        found.append(Sent(dialect, kind, channel, octets[7 : 7 + size]))
-        octets = octets[8 + size :]
-    return found
-
-
-class Faced(Generic[C], ABC):
-    """An endpoint of any version, and what came of the octets that it was fed: the base of every version's Facing.
-
-    `events` are all that were taken since `forget`, `out` the octets it wrote since then, `fed` how many octets it got
-    from its peer in its life.
+    Its peer has sent nothing yet, or was the other end of `pair` until now. `events` are all that were taken since
+    `forget`, `out` the octets it wrote since then, `fed` how many octets it got from its peer in its life.
     """
 
     def __init__(
-        self, side: Side, end: C, application: Callable[[C, Event], object] | None = None, *, now: float = 0.0
+        self,
+        kit: VersionKit[C],
+        side: Side,
+        config: Any = None,
+        *,
+        application: Application[C] | None = None,
+        pair: Pair[C] | None = None,
     ) -> None:
+        self.kit = kit
         self.side = side
-        self.end = end
-        self.now = now
-        self.fed = 0
+        self.end = pair.ends[side] if pair else kit.end(side, config)
+        self.now = pair.now if pair else 0.0
+        self.fed = len(pair.sent[side.other]) if pair else 0
         self.events: list[Event] = []
         self.out = b""
         self.backlog_at_failure = -1
@@ -151,9 +83,9 @@ class Faced(Generic[C], ABC):
         self.out = b""
         return self
 
-    @abstractmethod
     def sent(self) -> Sequence[Any]:
-        """The headers and frames written since `forget`."""
+        """The headers and frames written since `forget`, each with a `name`."""
+        return self.kit.parse(self.out)
 
     def names(self) -> list[str]:
         """What was written since `forget`, by name."""
@@ -163,206 +95,40 @@ class Faced(Generic[C], ABC):
         """The events of one class since `forget`."""
         return [event for event in self.events if isinstance(event, kind)]
 
+    # What becomes of faults.
 
-class Facing(Faced[Connection]):
-    """An endpoint of 0-8 or 0-9-1."""
-
-    def __init__(
-        self,
-        version: Version,
-        side: Side,
-        config: Config | None = None,
-        *,
-        dialect: Dialect | None = None,
-        pair: Pair | None = None,
-    ) -> None:
-        """An endpoint whose peer has sent nothing yet, or one of a pair whose peer is made up from now on."""
-        made = client_config if side is CLIENT else server_config
-        self.version = version
-        end = pair.ends[side] if pair else connection_of(version, side, config or made(dialect=dialect))
-        chosen = dialect or (config.dialect if config else None) or default_dialect(version)
-        self.dialect = end.dialect if pair else chosen
-        super().__init__(side, end, now=pair.now if pair else 0.0)
-        self.fed = len(pair.sent[side.other]) if pair else 0
-
-    @classmethod
-    def opened(
-        cls,
-        version: Version,
-        side: Side,
-        channels: int = 1,
-        *,
-        dialect: Dialect | None = None,
-        vhost: str = "/",
-        limits: Any = None,
-        **changes: Any,
-    ) -> Facing:
-        """An endpoint of an open connection with so many open channels, numbered from 1.
-
-        `changes` configure it; its peer was a real one until now, and nothing is on the way.
-        """
-        if limits is not None:
-            changes["limits"] = limits
-        own: dict[Side, dict[str, Any]] = {CLIENT: {}, SERVER: {}, side: changes}
-        pair = Pair(
-            version,
-            client=client_config(dialect=dialect, vhost=vhost, **own[CLIENT]),
-            server=server_config(dialect=dialect, **own[SERVER]),
-            applications={SERVER: Server(reply=False, confirm=False)},
-        ).open()
-        for _ in range(channels):
-            pair.channel()
-        return cls(version, side, pair=pair)
-
-    @property
-    def channel(self) -> Any:
-        """The endpoint's channel 1."""
-        return self.end.channel(1)
-
-    def make(self, name: str, /, **fields: Any) -> Method:
-        """The method record `name` of this version."""
-        method: Method = self.dialect.named[name](**fields)
-        return method
-
-    def method(self, name: str, channel: int = 1, /, **fields: Any) -> bytes:
-        """The frame of a method, with whatever its fields say."""
-        return frame(METHOD, channel, self.make(name, **fields).encode(RABBIT))
-
-    def message(self, name: str, octets: bytes = b"", channel: int = 1, /, **fields: Any) -> bytes:
-        """The frames of a method with its content."""
-        start = self.method(name, channel, **fields)
-        start += header(channel, self.dialect.named[name].CLASS_ID, len(octets))
-        return start + (body(channel, octets) if octets else b"")
-
-    def sent(self) -> list[Sent]:
-        """The frames written since `forget`."""
-        return frames_of(self.dialect, self.out)
-
-    def full_id(self, rule: str) -> str:
-        return rule_id(self.version, rule)
-
-    def refuses(
-        self,
-        *units: bytes,
-        code: int,
-        rule: str | None,
-        scope: Scope = Scope.CONNECTION,
-        channel: int = 1,
-        blames: str | None = None,
-        close: bool = True,
-    ) -> RemoteProtocolError:
-        """Feed `units`, of which the last breaks a rule, and check all that must come of it.
-
-        That is: one `Failed` with the offset of the last unit, after the reply was queued; `code` 0: the socket is
-        closed without a word; else channel.close or connection.close with that code, blaming the method `blames`
-        (the last unit's own one, if not given), and `Closed` once the peer has answered.
-        """
-        for unit in units[:-1]:
-            self.feed(unit)
-        assert not self.of(Failed), self.events
-        self.forget()
-        offset = self.fed
-        self.feed(units[-1])
-        failed = self.of(Failed)
-        assert len(failed) == 1, self.events
-        error = failed[0].error
+    def fault(self, scope: Scope, rule: str | None, kind: type[Any] = Failed, by: By = By.LOCAL) -> RemoteProtocolError:
+        """Check that there was one fault, of that scope, which `by` found; `rule` is without the version."""
+        (failed,) = self.of(kind)
+        error = failed.error
         assert isinstance(error, RemoteProtocolError)
-        wanted = rule_id(self.version, rule) if rule is not None else None
-        assert (failed[0].by, failed[0].scope, error.scope) == (By.LOCAL, scope, scope)
-        assert (error.code, error.rule, error.offset) == (code, wanted, offset), error
-        if not code:
-            self._closed_without_a_word()
-            return error
-        assert self.backlog_at_failure > 0
-        own = self.dialect.methods.get(int.from_bytes(units[-1][7:11], "big")) if units[-1][0] == METHOD else None
-        named = own if blames is None else self.dialect.named.get(blames)
-        ids = (named.CLASS_ID, named.METHOD_ID) if named is not None else (0, 0)
-        assert (error.class_id, error.method_id) == ids
-        assert self.end.close_hint is CloseHint.KEEP
-        (close_frame,) = self.sent()
-        assert close_frame.channel == (channel if scope is Scope.CHANNEL else 0)
-        assert close_frame.name == ("channel.close" if scope is Scope.CHANNEL else "connection.close")
-        sent = close_frame.method
-        assert (sent.reply_code, sent.class_id, sent.method_id) == (code, *ids)
-        assert sent.reply_text
-        if close:
-            self._answer_close(scope, channel, code, wanted)
+        assert (failed.by, failed.scope) == (by, scope), failed
+        assert error.rule == (None if rule is None else self.kit.rule(rule)), error
         return error
 
-    def _closed_without_a_word(self) -> None:
-        # With nothing queued, "when sent" is at once.
-        assert (self.out, self.end.send_backlog) == (b"", 0)
+    def ends(self, rule: str | None, by: By = By.LOCAL) -> RemoteProtocolError:
+        """Check that there was a fault before any frame could say so, and that the transport is to be closed."""
+        error = self.fault(Scope.CONNECTION, rule, by=by)
+        assert isinstance(self.events[-1], Closed)
         assert self.end.close_hint is not CloseHint.KEEP
-        last = self.events[-1]
-        assert isinstance(last, Closed)
-        assert (last.scope, last.report.by) == (Scope.CONNECTION, By.LOCAL)
-
-    def _answer_close(self, scope: Scope, channel: int, code: int, rule: str | None) -> None:
-        self.events.clear()
-        if scope is Scope.CHANNEL:
-            self.feed(self.method("channel.close-ok", channel))
-        else:
-            self.feed(self.method("connection.close-ok", 0))
-        last = self.events[-1]
-        assert isinstance(last, Closed)
-        assert (last.scope, last.report.by) == (scope, By.LOCAL)
-        assert (last.report.code, last.report.rule) == (code, rule)
-        hint = CloseHint.KEEP if scope is Scope.CHANNEL else CloseHint.CLOSE_WHEN_SENT
-        assert self.end.close_hint is hint
-
-    def misuse(self, call: Callable[[], object], rule: str | None) -> LocalProtocolError:
-        """Check that `call` is refused for `rule`, with the connection as it was, to the octet."""
-        self.settle()
-        before = pickle.dumps(self.end)
-        with pytest.raises(LocalProtocolError) as caught:
-            call()
-        error = caught.value
-        assert error.rule == (rule_id(self.version, rule) if rule is not None else None), error
-        assert pickle.dumps(self.end) == before
-        assert self.end.data_to_send(self.now) == b""
         return error
 
+    def closes(self, said: int | str, rule: str | None) -> RemoteProtocolError:
+        """Check that the endpoint found a fault, told it with a close, and ends at the peer's answer.
 
-# The opening, step by step.
-
-
-def start(facing: Facing, **changes: Any) -> bytes:
-    """A server's connection.start."""
-    fields = {"mechanisms": b"PLAIN AMQPLAIN", "locales": b"en_US", **changes}
-    numbers = (8, 0) if facing.version is AMQP_0_8 else (0, 9)
-    return facing.method("connection.start", 0, **{"version_major": numbers[0], "version_minor": numbers[1], **fields})
-
-
-def start_ok(facing: Facing, **changes: Any) -> bytes:
-    """A client's connection.start-ok."""
-    fields = {"mechanism": "PLAIN", "response": b"\0guest\0guest", "locale": "en_US", **changes}
-    return facing.method("connection.start-ok", 0, **fields)
-
-
-def tune(facing: Facing, channel_max: int, frame_max: int, heartbeat: int = 0) -> bytes:
-    """A server's connection.tune."""
-    return facing.method("connection.tune", 0, channel_max=channel_max, frame_max=frame_max, heartbeat=heartbeat)
-
-
-def tune_ok(facing: Facing, channel_max: int, frame_max: int, heartbeat: int = 0) -> bytes:
-    """A client's connection.tune-ok."""
-    return facing.method("connection.tune-ok", 0, channel_max=channel_max, frame_max=frame_max, heartbeat=heartbeat)
-
-
-def tuned_client(version: Version, offer: tuple[int, ...], **config: Any) -> Facing:
-    """A client that got a server's tune with channel-max, frame-max and perhaps heartbeat."""
-    facing = Facing(version, CLIENT, client_config(**config))
-    facing.feed(start(facing))
-    facing.forget()
-    facing.feed(tune(facing, *offer))
-    return facing
-
-
-def tuning_server(version: Version, **config: Any) -> Facing:
-    """A server that has sent its tune."""
-    facing = Facing(version, SERVER, server_config(**config))
-    facing.feed(version.header, start_ok(facing))
-    facing.forget()
-    facing.end.accept_authentication()
-    facing.settle()
-    return facing
+        `said` is the close's code, or its condition.
+        """
+        error = self.fault(Scope.CONNECTION, rule)
+        assert is_said(error, said), error
+        assert self.kit.read_close(self.sent()[-1]) == said
+        assert self.hint() is CloseHint.KEEP
+        assert not self.end.is_open
+        self.forget()
+        self.feed(self.kit.close_ok)
+        closed = self.of(Closed)[-1]
+        assert closed.scope is Scope.CONNECTION
+        assert closed.report.by is By.LOCAL
+        assert is_said(closed.report, said), closed
+        assert self.hint() is CloseHint.CLOSE_WHEN_SENT
+        assert self.out == b""
+        return error

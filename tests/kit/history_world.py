@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from amqp_sansio.histories import Message
+from amqp_sansio.recorded.histories import Message
 
 STEP = 1_000_000_000
 

@@ -62,7 +62,8 @@ from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, CONTROL, HEADER, e
 from amqp_sansio.amqp_0_10.codec.record import COMMANDS, CONTROLS
 from amqp_sansio.amqp_0_10.model.session_model import Mode
 from amqp_sansio.amqp_0_10.model.states import Attachment
-from tests.kit.hostile_1_0 import NUMBERS, Choices
+from tests.kit.choices import Choices
+from tests.kit.hostile_1_0 import NUMBERS
 
 CHANNELS = (0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 9)
 NAMES = (b"s", b"s", b"t", b"u", b"", b"n" * 300)
@@ -72,9 +73,13 @@ BODIES = (b"", b"x", b"y" * 300, b"z" * 5000)
 XIDS = (Xid(1, b"g", b"1"), Xid(1, b"g", b"2"), Xid(1, b"g"))
 SECONDS = (0, 0, 60, 60, None, 0xFFFF_FFFF)
 STRUCTS: tuple[Any, ...] = (
-    None, QueueQueryResult(queue="q"), QueueQueryResult(), Acquired(SequenceSet.of(0, 1, 2)), XaResult(0),
+    None,
+    QueueQueryResult(queue="q"),
+    QueueQueryResult(),
+    Acquired(SequenceSet.of(0, 1, 2)),
+    XaResult(0),
     Struct32(0x0999, b"abc"),
-)  # fmt: skip
+)
 HEADERS: tuple[bytes, ...] = (
     b"",
     encode_headers((DeliveryProperties(routing_key="k"),)),

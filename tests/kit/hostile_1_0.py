@@ -2,15 +2,14 @@
 
 # pyright: reportPrivateUsage=false
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0.codec.message import AmqpValue
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.amqp_1_0.model import states
-from tests.kit.facing_1_0 import octets_of
-
-T = TypeVar("T")
+from tests.kit.choices import Choices
+from tests.kit.octets_1_0 import octets_of
 
 NUMBERS = (0, 1, 2, 3, 5, 9, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFE, 0xFFFF_FFFF)
 HANDLES = (0, 0, 1, 2, 3)
@@ -18,44 +17,36 @@ CHANNELS = (0, 0, 0, 1, 2)
 NAMES = ("a", "b", "c", "", "ü" * 120)
 TAGS = (b"", b"a", b"b", b"c", b"x" * 32)
 STATES: tuple[Any, ...] = (
-    None, amqp.Accepted(), amqp.Accepted(), amqp.Released(), amqp.Rejected(amqp.Error(amqp.Symbol("x:no"), "why")),
-    amqp.Modified(True, False, {amqp.Symbol("a"): 1}), amqp.Received(0, 0), amqp.Received(2, 5),
-    amqp.Received(0xFFFF_FFFF, 0xFFFF_FFFF), amqp.Declared(b"t"), amqp.TransactionalState(b"t"),
-    amqp.TransactionalState(b"t", amqp.Accepted()), amqp.Described(amqp.Symbol("x:own"), [1]),
-)  # fmt: skip
+    None,
+    amqp.Accepted(),
+    amqp.Accepted(),
+    amqp.Released(),
+    amqp.Rejected(amqp.Error(amqp.Symbol("x:no"), "why")),
+    amqp.Modified(True, False, {amqp.Symbol("a"): 1}),
+    amqp.Received(0, 0),
+    amqp.Received(2, 5),
+    amqp.Received(0xFFFF_FFFF, 0xFFFF_FFFF),
+    amqp.Declared(b"t"),
+    amqp.TransactionalState(b"t"),
+    amqp.TransactionalState(b"t", amqp.Accepted()),
+    amqp.Described(amqp.Symbol("x:own"), [1]),
+)
 TERMINI: tuple[Any, ...] = (None, "q", "q", "q", "dynamic", "coordinator", "other")
 PAYLOADS = (
-    b"", amqp.Message(b"x").encode(), amqp.Message(b"y" * 300).encode(), amqp.Message("text").encode(),
-    amqp.Message(AmqpValue(amqp.Discharge(b"t"))).encode(), b"\x00\x53\x75\xa0\x05ab", b"\xff",
-)  # fmt: skip
+    b"",
+    amqp.Message(b"x").encode(),
+    amqp.Message(b"y" * 300).encode(),
+    amqp.Message("text").encode(),
+    amqp.Message(AmqpValue(amqp.Discharge(b"t"))).encode(),
+    b"\x00\x53\x75\xa0\x05ab",
+    b"\xff",
+)
 ERRORS: tuple[Any, ...] = (
-    None, None, amqp.Error(amqp.Symbol("amqp:internal-error"), "ü" * 300), amqp.Error(amqp.Symbol("x:y")),
-)  # fmt: skip
-
-
-class Choices:
-    """Choices that octets make, one octet each; at the end of them always the first."""
-
-    def __init__(self, octets: bytes) -> None:
-        self.octets = octets
-        self.at = 0
-
-    def __bool__(self) -> bool:
-        return self.at < len(self.octets)
-
-    def below(self, count: int) -> int:
-        """A number from 0."""
-        if not self:
-            return 0
-        self.at += 1
-        return self.octets[self.at - 1] % count
-
-    def of(self, several: Sequence[T]) -> T:
-        return several[self.below(len(several))]
-
-    def rarely(self) -> bool:
-        """Mostly false."""
-        return self.below(8) == 7
+    None,
+    None,
+    amqp.Error(amqp.Symbol("amqp:internal-error"), "ü" * 300),
+    amqp.Error(amqp.Symbol("x:y")),
+)
 
 
 class Peer:
@@ -82,7 +73,7 @@ class Peer:
         self.session: Any = None
         self.handle = 0
 
-    def frame(self) -> bytes:
+    def octets(self) -> bytes:
         """A frame, well-formed, whatever it says."""
         choices = self.choices
         make = choices.of(_FRAMES)

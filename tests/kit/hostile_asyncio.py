@@ -1,4 +1,4 @@
-"""One hostile server against a client of the asyncio adapter, in memory, on an event loop whose time is made up.
+"""One hostile server against a client of the asyncio adapter, in memory, on the event loop of a simulated world.
 
 `run(seed)` raises AssertionError for an exception that isn't documented, for a call that waits beyond its timeout, and
 for what is left behind. Nothing sleeps: the clock jumps to the next thing that is due.
@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import selectors
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from inspect import isawaitable
 from typing import Any, Final
 
 from amqp_sansio import EndpointClosed
+from amqp_sansio.testing.simulate import Process, World
 from amqp_sansio_asyncio import Consumer, connect
+from amqp_sansio_asyncio.simulated import SimulatedLoop
 from tests.kit.hostile_program import Program
 from tests.kit.hostile_servers import Act, Deafen, End, HostileServer, Send, Wait
 
@@ -32,31 +33,26 @@ DOCUMENTED: Final[tuple[type[Exception], ...]] = (EndpointClosed, TimeoutError)
 CONNECTING: Final = (EndpointClosed, OSError)
 
 
-class _NoWaiting(selectors.DefaultSelector):
-    """Waits for nothing: the time passes that it should have waited."""
+class _BoundedLoop(SimulatedLoop):
+    """An event loop of a simulated world that doesn't turn for ever."""
 
-    now = 0.0
     turns = 0
 
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+    def select(self, timeout: float | None) -> list[Any]:
         self.turns += 1
         assert self.turns < ROUNDS, "the event loop turns for ever"
-        found = super().select(0)
-        if not found:
-            assert timeout is not None, "nothing is due any more, and somebody waits: that's for ever"
-            self.now += max(timeout, 0.0)
-        return found
+        return super().select(timeout)
 
 
-class MadeUpTime(asyncio.SelectorEventLoop):
-    """An event loop in which no time is lost."""
+def run_main(main: Coroutine[Any, Any, None]) -> None:
+    """Run a program in a world of its own. Raises RuntimeError if it waits for ever, AssertionError if it turns so."""
+    with World() as world:
 
-    def __init__(self) -> None:
-        self._made_up = _NoWaiting()
-        super().__init__(self._made_up)
+        def loop() -> _BoundedLoop:
+            return _BoundedLoop(Process(world, "client"), is_hosted=False)
 
-    def time(self) -> float:
-        return self._made_up.now
+        with asyncio.Runner(loop_factory=loop) as runner:
+            runner.run(main)
 
 
 class Line(asyncio.Transport):
@@ -68,7 +64,11 @@ class Line(asyncio.Transport):
         self._protocol = protocol
         self._server = server
         self._acts: deque[Act] = deque()
-        self._going = self._paused = self._ended = self._deaf = self._closing = False
+        self._going = False
+        self._paused = False
+        self._ended = False
+        self._deaf = False
+        self._closing = False
         self._unread = 0
         self._under_way = bytearray()
         self._full = False
@@ -267,8 +267,7 @@ def run(seed: int) -> list[str]:
     logger = logging.getLogger("amqp_sansio_asyncio")
     before, logger.disabled = logger.disabled, True
     try:
-        with asyncio.Runner(loop_factory=MadeUpTime) as runner:
-            runner.run(attempt.main())
+        run_main(attempt.main())
     except BaseException as error:
         told = f"seed {seed}, {attempt.server.version.label}, {attempt.server.attacks}, {attempt.notes}"
         raise AssertionError(f"{told}: {error!r}") from error
@@ -277,4 +276,4 @@ def run(seed: int) -> list[str]:
     return attempt.notes
 
 
-__all__ = ["CLOSE", "Attempt", "Line", "MadeUpTime", "run"]
+__all__ = ["CLOSE", "Attempt", "Line", "run", "run_main"]

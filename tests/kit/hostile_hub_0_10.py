@@ -4,7 +4,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from amqp_sansio import By
 from amqp_sansio.amqp_0_10 import (
     Command,
     ConnectionClose,
@@ -69,16 +68,24 @@ from amqp_sansio.amqp_0_10.model.dtx_states import Branch
 from amqp_sansio.amqp_0_10.model.session_model import Mode
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import Register, register_of
 from amqp_sansio.broker.model.queue import VirtualHost
-from tests.kit.hostile_0_10 import DESTINATIONS, MAKERS, XIDS, Choices, Peer
-from tests.kit.hostile_classic import KEYS, NEW, OWN
-from tests.kit.hub_hostile import Driver, End, Hostile
-from tests.kit.octets_0_10 import HEADER, Sent, open_, parse, start_ok, tune_ok
+from tests.kit.choices import Choices
+from tests.kit.hostile_0_10 import DESTINATIONS, MAKERS, XIDS, Peer
+from tests.kit.hostile_hub_classic import KEYS, NEW, OWN
+from tests.kit.hub_hostile import Driver, Hostile, Words
+from tests.kit.octets_0_10 import HEADER, Sent, open_, start_ok, tune_ok
+from tests.kit.versions import KIT_0_10
 
 FRAME_SIZE = 4096
 ARGUMENTS: tuple[dict[str, Any], ...] = (
-    {"x-max-length": 2}, {"x-message-ttl": 1000}, {"x-max-priority": 3}, {"x-dead-letter-exchange": "amq.fanout"},
-    {"qpid.max_count": 2}, {"no-local": True}, {"x-max-length": -1}, {"unheard-of": 1},
-)  # fmt: skip
+    {"x-max-length": 2},
+    {"x-message-ttl": 1000},
+    {"x-max-priority": 3},
+    {"x-dead-letter-exchange": "amq.fanout"},
+    {"qpid.max_count": 2},
+    {"no-local": True},
+    {"x-max-length": -1},
+    {"unheard-of": 1},
+)
 USUAL: tuple[type[Any], ...] = (
     *(MessageTransfer, MessageTransfer, MessageTransfer, MessageTransfer, MessageTransfer, MessageTransfer),
     *(MessageSubscribe, MessageSubscribe, MessageSubscribe, MessageFlow, MessageFlow, MessageFlow, MessageFlow),
@@ -351,27 +358,20 @@ _MAKERS: dict[type[Any], Callable[[Any], Any]] = {
 class Ten(Hostile):
     """A hostile 0-10 client. Its sessions have the names of those of other hostile ones."""
 
+    header = HEADER
+
     def __init__(self, driver: Driver, choices: Choices) -> None:
         super().__init__(driver, choices)
         self.peer = HubPeer(choices, driver)
 
-    def open(self) -> None:
-        feed = self.driver.feed
-        for octets in (HEADER, start_ok("PLAIN", b"\0other\0other"), tune_ok(3, FRAME_SIZE, 0), open_("/")):
-            feed(self.number, octets)
+    def login(self) -> list[bytes]:
+        """As the user "other"."""
+        return [HEADER, start_ok("PLAIN", b"\0other\0other"), tune_ok(3, FRAME_SIZE, 0), open_("/")]
 
-    def octets(self) -> bytes:
-        """Some frames, well-formed."""
-        engine = self.engine
-        if engine is None:
-            return HEADER
+    def frames(self, engine: Any) -> bytes:
+        """What its peer makes up."""
         self.peer.end = engine
         return self.peer.octets()
-
-
-def hostile() -> Callable[[Driver, Choices], Hostile]:
-    """What makes a hostile client of 0-10."""
-    return Ten
 
 
 # What the hub said.
@@ -381,34 +381,21 @@ CLOSE_CODES = (200, 320, 402, 501)
 DETACH_CODES = (0, 1, 2, 3, 4, 5)
 
 
-def check_words(octets: bytes, end: End | None) -> list[Sent]:
-    """What a client was sent: whole frames, and each end with a code of its scope, and words.
-
-    `end`: how the hub ended the connection, None if it didn't.
-    """
-    found = parse(octets)
-    names = [each.name for each in found]
-    for sent in found:
-        if sent.name == "connection.close":
-            assert sent.record.reply_code in CLOSE_CODES, sent.record
-            assert sent.record.reply_text, sent.record
-        elif isinstance(sent.record, ExecutionException):
-            assert sent.record.error_code in ERROR_CODES, sent.record
-            assert sent.record.description, sent.record
-        elif sent.name == "session.detached":
-            assert sent.record.code in DETACH_CODES, sent.record
-    assert names.count("connection.close") <= 1
-    if end is not None and end.heard and "connection.open-ok" in names:
-        report = end.report
-        assert report is not None
-        if report.by is By.LOCAL:
-            close = next((each.record for each in found if each.name == "connection.close"), None)
-            assert close is not None, report
-            assert close.reply_code == report.code, (close, report)
-        elif report.by is By.REMOTE:
-            assert names[-1] == "connection.close-ok", report
-    return found
-
-
 ERROR_CODES = (403, 404, 405, 406, 408, 409, 503, 506, 530, 531, 540, 542)
 """The error-codes of class execution but for 541, internal-error."""
+
+
+def _check_words(sent: Sent) -> None:
+    if sent.name == "connection.close":
+        assert sent.record.reply_code in CLOSE_CODES, sent.record
+        assert sent.record.reply_text, sent.record
+    elif isinstance(sent.record, ExecutionException):
+        assert sent.record.error_code in ERROR_CODES, sent.record
+        assert sent.record.description, sent.record
+    elif sent.name == "session.detached":
+        assert sent.record.code in DETACH_CODES, sent.record
+
+
+WORDS = Words(
+    KIT_0_10, opened="connection.open-ok", close="connection.close", close_ok="connection.close-ok", check=_check_words
+)

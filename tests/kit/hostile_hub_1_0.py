@@ -1,26 +1,30 @@
 """A hostile client of 1.0 at a hub: any performative in any order, biased to nodes and transactions there are."""
 
 # pyright: reportPrivateUsage=false
-from collections.abc import Callable
 from typing import Any
 
-from amqp_sansio import By
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0.codec import conditions
 from amqp_sansio.amqp_1_0.model import states
 from amqp_sansio.broker.frontends.amqp_1_0.frontend import Frontend_1_0
 from amqp_sansio.broker.frontends.amqp_1_0.targets import IncomingLink
-from tests.kit.facing_1_0 import AMQP_HEADER, SASL_HEADER, Sent, octets_of, parse, sasl
-from tests.kit.hostile_1_0 import Choices, Peer
-from tests.kit.hostile_classic import NEW, OWN
-from tests.kit.hub_hostile import Driver, End, Hostile
+from tests.kit.choices import Choices
+from tests.kit.hostile_1_0 import Peer
+from tests.kit.hostile_hub_classic import NEW, OWN
+from tests.kit.hub_hostile import Driver, Hostile, Words
+from tests.kit.octets_1_0 import AMQP_HEADER, SASL_HEADER, Sent, octets_of, sasl
+from tests.kit.versions import KIT_1_0
 
 FRAME_SIZE = 4096
 POLICIES = tuple([amqp.Symbol(each) for each in ("session-end", "link-detach", "connection-close", "never")])
 WRONG = ("/queues/", "/nope/x", "/queues/%zz", "", "nope", "/exchanges/nope/k", "/queues/nope", "/exchanges//k")
 LIFETIMES: tuple[Any, ...] = (
-    None, amqp.DeleteOnNoLinks(), amqp.DeleteOnNoMessages(), amqp.DeleteOnNoLinksOrMessages(), 5,
-)  # fmt: skip
+    None,
+    amqp.DeleteOnNoLinks(),
+    amqp.DeleteOnNoMessages(),
+    amqp.DeleteOnNoLinksOrMessages(),
+    5,
+)
 FILTERS: tuple[Any, ...] = (
     {amqp.Symbol("s"): amqp.Described(amqp.Symbol("apache.org:selector-filter:string"), "a = 1")},
     {amqp.Symbol("s"): amqp.Described(amqp.Symbol("apache.org:selector-filter:string"), "a = = (")},
@@ -101,7 +105,7 @@ class HubPeer(Peer):
         known = tuple(self.front.coordination.work)
         return self.choices.of(known) if known and self.choices.below(16) else b"t"
 
-    def frame(self) -> bytes:
+    def octets(self) -> bytes:
         """A frame, well-formed; now and then one that makes the hub send what it has."""
         choices = self.choices
         if choices.below(4) == 3:
@@ -129,7 +133,7 @@ class HubPeer(Peer):
                         drain=choices.rarely(),
                     )
                     return octets_of(flow, channel)
-        return super().frame()
+        return super().octets()
 
     # Payloads.
 
@@ -242,32 +246,25 @@ class HubPeer(Peer):
 class One(Hostile):
     """A hostile 1.0 client. Another one may have its container-id, and steal its links."""
 
+    header = SASL_HEADER
+
     def __init__(self, driver: Driver, choices: Choices) -> None:
         super().__init__(driver, choices)
         self.peer = HubPeer(choices, driver, self.number)
 
-    def open(self) -> None:
-        feed = self.driver.feed
+    def login(self) -> list[bytes]:
+        """As the user "other"."""
         container = self.choices.of(("one", "two"))
         login = sasl(amqp.SaslInit(amqp.Symbol("PLAIN"), b"\0other\0other"))
         opening = amqp.Open(container, max_frame_size=self.choices.of((FRAME_SIZE, 512)), channel_max=2)
-        for octets in (SASL_HEADER, login, AMQP_HEADER, octets_of(opening)):
-            feed(self.number, octets)
+        return [SASL_HEADER, login, AMQP_HEADER, octets_of(opening)]
 
-    def octets(self) -> bytes:
-        """A frame, well-formed."""
-        engine = self.engine
-        if engine is None:
-            return SASL_HEADER
+    def frames(self, engine: Any) -> bytes:
+        """What its peer makes up."""
         if not engine.is_open:
             return AMQP_HEADER if self.choices.below(2) else octets_of(amqp.Open("x"))
         self.peer.face(engine)
-        return self.peer.frame()
-
-
-def hostile() -> Callable[[Driver, Choices], Hostile]:
-    """What makes a hostile client of 1.0."""
-    return One
+        return self.peer.octets()
 
 
 # What the hub said.
@@ -282,28 +279,12 @@ CONDITIONS = frozenset(
 """The conditions that the specification names, but for amqp:internal-error."""
 
 
-def check_words(octets: bytes, end: End | None) -> list[Sent]:
-    """What a client was sent: whole frames, and each error with a condition that there is, and words.
+def _check_words(sent: Sent) -> None:
+    error = getattr(sent.body, "error", None)
+    if error is not None:
+        assert str(error.condition) in CONDITIONS, error
+        assert error.description, error
+    assert sent.header or sent.body is None or sent.kind or isinstance(sent.body, amqp.Performative)
 
-    `end`: how the hub ended the connection, None if it didn't.
-    """
-    found = parse(octets)
-    names = [each.name for each in found]
-    for sent in found:
-        error = getattr(sent.body, "error", None)
-        if error is not None:
-            assert str(error.condition) in CONDITIONS, error
-            assert error.description, error
-        assert sent.header or sent.body is None or sent.kind or isinstance(sent.body, amqp.Performative)
-    assert names.count("close") <= 1
-    if end is not None and end.heard and "open" in names:
-        report = end.report
-        assert report is not None
-        if report.by is By.LOCAL:
-            assert "close" in names, report
-            error = found[names.index("close")].body.error
-            assert error is not None, report
-            assert str(error.condition) == report.condition, (error, report)
-        elif report.by is By.REMOTE:
-            assert names[-1] == "close", report
-    return found
+
+WORDS = Words(KIT_1_0, opened="open", close="close", close_ok="close", check=_check_words)

@@ -21,7 +21,7 @@ from amqp_sansio.amqp_1_0 import Accepted, Error, Source, Symbol, Target
 from amqp_sansio.amqp_1_0.codec import performatives as performatives
 from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.endpoint import CloseHint
-from tests.kit import facing, facing_1_0, octets_0_10
+from tests.kit import octets_0_10, octets_1_0, octets_classic
 
 VERSIONS: Final = (AMQP_0_9_1, AMQP_1_0, AMQP_0_10, AMQP_0_8)
 
@@ -222,12 +222,25 @@ class HostileServer:
 
 
 _ATTACKS: Final[tuple[Callable[[HostileServer, bytes], list[Act]], ...]] = (
-    *([HostileServer._mutate] * 4), *([HostileServer._made_up] * 6), *([HostileServer._close] * 2),
-    HostileServer._wrong_size, HostileServer._cut, HostileServer._drop, HostileServer._repeat, HostileServer._replay,
-    HostileServer._reorder, HostileServer._garbage, HostileServer._alien, HostileServer._huge,
-    HostileServer._heartbeats, HostileServer._stop, HostileServer._end, HostileServer._pause, HostileServer._ignore,
+    *([HostileServer._mutate] * 4),
+    *([HostileServer._made_up] * 6),
+    *([HostileServer._close] * 2),
+    HostileServer._wrong_size,
+    HostileServer._cut,
+    HostileServer._drop,
+    HostileServer._repeat,
+    HostileServer._replay,
+    HostileServer._reorder,
+    HostileServer._garbage,
+    HostileServer._alien,
+    HostileServer._huge,
+    HostileServer._heartbeats,
+    HostileServer._stop,
+    HostileServer._end,
+    HostileServer._pause,
+    HostileServer._ignore,
     HostileServer._challenge_without_end,
-)  # fmt: skip
+)
 
 
 # Units.
@@ -284,28 +297,37 @@ _MAPS: Final[tuple[dict[str, Any], ...]] = (
 )
 _CONDITIONS: Final = ("amqp:connection:redirect", "amqp:link:redirect", "amqp:not-found", "x", "", "amqp:link:stolen")
 ALIENS: Final = (
-    b"HTTP/1.1 400 Bad Request\r\nServer: x\r\n\r\n", b"\x15\x03\x01\x00\x02\x02\x46", b"AMQP\0\0\x09\x01",
-    b"AMQP\1\1\0\x0a", b"AMQP\0\1\0\0", b"AMQP\3\1\0\0", b"AMQP\2\1\0\0", b"AMQP\1\1\x08\0",
-    b"SSH-2.0-OpenSSH_9.0\r\n", b"\0" * 64, facing.frame(facing.METHOD, 0, b"\0\x0a\0\x0a"), octets_0_10.HEARTBEAT,
-    facing_1_0.EMPTY,
-)  # fmt: skip
+    b"HTTP/1.1 400 Bad Request\r\nServer: x\r\n\r\n",
+    b"\x15\x03\x01\x00\x02\x02\x46",
+    b"AMQP\0\0\x09\x01",
+    b"AMQP\1\1\0\x0a",
+    b"AMQP\0\1\0\0",
+    b"AMQP\3\1\0\0",
+    b"AMQP\2\1\0\0",
+    b"AMQP\1\1\x08\0",
+    b"SSH-2.0-OpenSSH_9.0\r\n",
+    b"\0" * 64,
+    octets_classic.frame(octets_classic.METHOD, 0, b"\0\x0a\0\x0a"),
+    octets_0_10.HEARTBEAT,
+    octets_1_0.EMPTY,
+)
 HEARTBEATS: Final[dict[Version, bytes]] = {
-    AMQP_0_8: facing.frame(facing.HEARTBEAT, 0),
-    AMQP_0_9_1: facing.frame(facing.HEARTBEAT, 0),
+    AMQP_0_8: octets_classic.frame(octets_classic.HEARTBEAT, 0),
+    AMQP_0_9_1: octets_classic.frame(octets_classic.HEARTBEAT, 0),
     AMQP_0_10: octets_0_10.HEARTBEAT,
-    AMQP_1_0: facing_1_0.EMPTY,
+    AMQP_1_0: octets_1_0.EMPTY,
 }
 
 
 def _classic_challenge(octets: bytes) -> bytes:
-    return facing.frame(facing.METHOD, 0, b"\0\x0a\0\x14" + Struct(">I").pack(len(octets)) + octets)
+    return octets_classic.frame(octets_classic.METHOD, 0, b"\0\x0a\0\x14" + Struct(">I").pack(len(octets)) + octets)
 
 
 CHALLENGES: Final[dict[Version, Callable[[bytes], bytes]]] = {
     AMQP_0_8: _classic_challenge,
     AMQP_0_9_1: _classic_challenge,
     AMQP_0_10: lambda octets: octets_0_10.control(0x0103, octets_0_10.vbin32(octets)),
-    AMQP_1_0: lambda octets: facing_1_0.sasl(performatives.SaslChallenge(octets)),
+    AMQP_1_0: lambda octets: octets_1_0.sasl(performatives.SaslChallenge(octets)),
 }
 
 
@@ -341,11 +363,11 @@ def _made_classic(version: Version) -> Callable[[random.Random], bytes]:
         values = {name: _table(_value(choices, of)) for name, of in kind.FIELDS}
         method = kind(**values)
         channel = 0 if method.CLASS_ID == 10 and choices.randrange(8) else choices.choice(_CHANNELS)
-        octets = facing.frame(facing.METHOD, channel, method.encode(RABBIT))
+        octets = octets_classic.frame(octets_classic.METHOD, channel, method.encode(RABBIT))
         if method.HAS_CONTENT and choices.randrange(8):
             body = choices.choice(_OCTETS)
-            octets += facing.header(channel, method.CLASS_ID, len(body) + choices.choice((0, 0, 0, 1, 1 << 40)))
-            octets += facing.body(channel, body) if body or choices.randrange(2) else b""
+            octets += octets_classic.header(channel, method.CLASS_ID, len(body) + choices.choice((0, 0, 0, 1, 1 << 40)))
+            octets += octets_classic.body(channel, body) if body or choices.randrange(2) else b""
         return octets
 
     return make
@@ -386,11 +408,11 @@ def _made_one(choices: random.Random) -> bytes:
             made[name] = _terminus(choices, name, of)
     octets = kind(**made).encode()
     if kind in _SASL_FRAMES:
-        return facing_1_0.octets_of(octets, kind=1)
+        return octets_1_0.octets_of(octets, kind=1)
     payload = choices.choice((b"", b"\0Su\xa0\1x", b"\0Sw\xa1\3abc", b"\xff"))
     if kind is not performatives.Transfer:
         payload = b""
-    return facing_1_0.octets_of(octets, choices.choice((0, 0, 0, 0, 1, 7)), payload)
+    return octets_1_0.octets_of(octets, choices.choice((0, 0, 0, 0, 1, 7)), payload)
 
 
 def _terminus(choices: random.Random, name: str, of: str) -> Any:
@@ -430,7 +452,7 @@ def odd_close(choices: random.Random, version: Version) -> bytes:
             made = kind(choices.randrange(2), choices.randrange(2) == 0, _error(choices))
         else:
             made = kind(_error(choices))
-        return facing_1_0.octets_of(made, 0)
+        return octets_1_0.octets_of(made, 0)
     if version is AMQP_0_10:
         words = choices.choice(_NAMES)
         return choices.choice(
@@ -448,8 +470,8 @@ def odd_close(choices: random.Random, version: Version) -> bytes:
     redirect = b"\0\x0a\0\x32\x0b127.0.0.1:1\0"
     number = 0 if close[1] == 10 else 1
     if version is AMQP_0_8 and not choices.randrange(3):
-        return facing.frame(facing.METHOD, 0, redirect)
-    return facing.frame(facing.METHOD, number, close)
+        return octets_classic.frame(octets_classic.METHOD, 0, redirect)
+    return octets_classic.frame(octets_classic.METHOD, number, close)
 
 
 def huge(choices: random.Random, version: Version) -> bytes:
@@ -459,11 +481,11 @@ def huge(choices: random.Random, version: Version) -> bytes:
     if version is AMQP_1_0:
         value = b"\xd0\0\0\0\5\0\0\0\1" * (min(size, 60_000) // 9) if deep else b"\xb0" + Struct(">I").pack(size)
         opened = b"\0S\x10\xd0" + Struct(">II").pack(size, 10) + b"\xa1\1x" + value
-        return facing_1_0.octets_of(opened + bytes(min(size, 200_000)))
+        return octets_1_0.octets_of(opened + bytes(min(size, 200_000)))
     if version is AMQP_0_10:
         inner = b"\1a\xa8\0\0\0\5\0\0\0\1" * 5000 if deep else b"\1a\x05x" * 15_000
         count = Struct(">II").pack(4 + len(inner), 15_000)
         return octets_0_10.control(0x0101, count + inner)[:size]
     inner = b"\1aF\xff\xff\xff\xff" * 5000 if deep else b"\1at\1" * (min(size, 120_000) // 4)
     table = Struct(">I").pack(len(inner)) + inner
-    return facing.frame(facing.METHOD, 0, b"\0\x0a\0\x0a\0\x09" + table + bytes(8))
+    return octets_classic.frame(octets_classic.METHOD, 0, b"\0\x0a\0\x0a\0\x09" + table + bytes(8))

@@ -1,7 +1,8 @@
-"""One hostile server against a client of the blocking adapter, over loopback.
+"""One hostile server against a client of the blocking adapter, in a simulated world or over loopback.
 
-`run(seed)` raises AssertionError for an exception that isn't documented, for a call that waits far beyond its timeout,
-and for what is left behind. The client's timeouts are short, and the server's pauses shorter than its script says.
+`run(seed)` raises AssertionError for an exception that isn't documented, for a call that waits beyond its timeout, and
+for what is left behind. `run_on_loopback(seed)` does the same with sockets and threads: the client's timeouts are short
+there, and the server's pauses shorter than its script says.
 """
 
 from __future__ import annotations
@@ -11,35 +12,154 @@ import select
 import socket
 import threading
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from amqp_sansio import EndpointClosed
+from amqp_sansio.testing.simulate import Line, World
 from amqp_sansio_sync import connect
+from amqp_sansio_sync.simulated import inside
 from tests.kit.hostile_program import Program, Steps
 from tests.kit.hostile_servers import Act, Deafen, End, HostileServer, Send, Wait
 from tests.kit.inside import driver_of
 
-HANDSHAKE: Final = 0.25
-CLOSE: Final = 0.05
-CALL: Final = 0.05
-"""Seconds that the client gives each call."""
-HUNG: Final = 20.0
-"""Seconds beyond a timeout after which a call hangs, however busy the machine is."""
 PACE: Final = 0.01
-"""How much of the script's pauses is kept."""
+"""How much of the script's pauses is kept over sockets."""
+LATENCY: Final = 0.01
+"""Seconds until the server of a world does something."""
 DOCUMENTED: Final[tuple[type[Exception], ...]] = (EndpointClosed, TimeoutError)
 CONNECTING: Final = (EndpointClosed, OSError)
 _RESET: Final = (1).to_bytes(4, "little") + bytes(4)
 
 
+class Stage(Protocol):
+    """Where a client meets a server. `call` and `close` are the seconds that the client gives each call and its close,
+    `handshake` those for connecting, `hung` those after which something hangs."""
+
+    handshake: float
+    close: float
+    call: float
+    hung: float
+
+    def enter(self, server: HostileServer) -> AbstractContextManager[int]:
+        """Serve one connection; the port."""
+        ...
+
+    def now(self) -> float: ...
+    def is_left(self, transport: Any) -> str:
+        """What is left behind of a connection."""
+        ...
+
+
+class Virtual:
+    """A simulated world. Whoever talks without end must not stop the time: the server hears late."""
+
+    handshake = 5.0
+    close = 2.0
+    call = 4.0
+    hung = 6.1
+
+    def __init__(self) -> None:
+        self._world = World()
+
+    @contextmanager
+    def enter(self, server: HostileServer) -> Generator[int]:
+        with self._world as world, inside(world):
+            listener = world.listen("127.0.0.1", 0, lambda: _WorldEnd(world, server))
+            yield listener.address[1]
+
+    def now(self) -> float:
+        return self._world.now
+
+    def is_left(self, transport: Any) -> str:
+        return "" if transport.stream.is_over else "the line is left behind"
+
+
+class _WorldEnd:
+    """The server's end of a line."""
+
+    def __init__(self, world: World, server: HostileServer) -> None:
+        self.room = 65_536
+        self._world = world
+        self._server = server
+        self._acts: deque[Act] = deque()
+        self._is_going = False
+        self._is_over = False
+
+    def attach(self, line: Line) -> None:
+        self._line = line
+        self._acts += self._server.connected(self._world.now)
+        self._go_after(LATENCY)
+
+    def receive(self, octets: bytes) -> None:
+        self._acts += self._server.received(octets, self._world.now)
+        self._go_after(LATENCY)
+
+    def writable(self) -> None:
+        """It writes without asking."""
+
+    def ended(self, reason: str, *, is_reset: bool) -> None:
+        self._finish(is_reset=False)
+
+    def run(self) -> None:
+        """Do what its script says, up to the next pause."""
+        self._is_going = False
+        while self._acts and not self._is_over:
+            act = self._acts.popleft()
+            if isinstance(act, Send):
+                self._line.down.send(act.octets)
+            elif isinstance(act, Wait):
+                self._go_after(act.seconds)
+                return
+            elif isinstance(act, Deafen):
+                self.room = 0
+            else:
+                self._finish(is_reset=act.reset)
+
+    def _go_after(self, seconds: float) -> None:
+        if not self._is_going:
+            self._is_going = True
+            self._world.at(self._world.now + seconds, self)
+
+    def _finish(self, *, is_reset: bool) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self._line.down.finish("the server has ended it", is_reset=is_reset)
+            if is_reset:
+                self._line.up.stop()
+
+
+class Loopback:
+    """Sockets of the machine, and a server in a thread; `hung` allows for however busy the machine is."""
+
+    handshake = 0.25
+    close = 0.05
+    call = 0.05
+    hung = 20.0
+
+    @contextmanager
+    def enter(self, server: HostileServer) -> Generator[int]:
+        served = _Served(server, self.hung)
+        try:
+            yield served.port
+        finally:
+            served.close()
+
+    def now(self) -> float:
+        return monotonic()
+
+    def is_left(self, transport: Any) -> str:
+        return "the socket is left behind" if transport.socket.fileno() >= 0 else ""
+
+
 class _Served:
     """The server's end of one connection, in a thread of its own."""
 
-    def __init__(self, server: HostileServer) -> None:
+    def __init__(self, server: HostileServer, patience: float) -> None:
         self._server = server
+        self._patience = patience
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._over = threading.Event()
@@ -52,7 +172,7 @@ class _Served:
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        self._thread.join(HUNG)
+        self._thread.join(self._patience)
         assert not self._thread.is_alive()
 
     def _run(self) -> None:
@@ -103,31 +223,35 @@ class _Served:
 class Attempt:
     """One client program against one server; `notes` say how far it came."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, stage: Stage) -> None:
+        self.seed = seed
+        self.stage = stage
         self.server = HostileServer(seed)
         self.notes: list[str] = []
 
     def main(self) -> None:
         """Connect, use the connection, and close it."""
-        served = _Served(self.server)
-        begun = monotonic()
-        try:
-            connection: Any = connect(
-                f"amqp://guest:guest@127.0.0.1:{served.port}", version=self.server.version, timeout=HANDSHAKE,
-                close_timeout=CLOSE,
-            )  # fmt: skip
-        except CONNECTING as error:
-            self.notes.append(f"connect: {type(error).__name__}")
-        else:
-            self._use(connection)
-        finally:
-            assert monotonic() - begun < HUNG * 2, "it takes too long"
-            served.close()
+        stage = self.stage
+        with stage.enter(self.server) as port:
+            begun = stage.now()
+            try:
+                connection: Any = connect(
+                    f"amqp://guest:guest@127.0.0.1:{port}",
+                    version=self.server.version,
+                    timeout=stage.handshake,
+                    close_timeout=stage.close,
+                )
+            except CONNECTING as error:
+                self.notes.append(f"connect: {type(error).__name__}")
+            else:
+                self._use(connection)
+            # Twenty calls, each of which may take its time.
+            assert stage.now() - begun < stage.hung * 20, "it takes too long"
 
     def step(self, what: str, call: Callable[[], Any]) -> Any:
         """Do one thing."""
         ended = (StopIteration,) if what == "next" else ()
-        begun = monotonic()
+        begun = self.stage.now()
         result = None
         try:
             result = call()
@@ -135,27 +259,28 @@ class Attempt:
             self.notes.append(f"{what}: {type(error).__name__}")
         else:
             self.notes.append(what)
-        assert monotonic() - begun < HUNG, f"{what} takes too long"
+        assert self.stage.now() - begun < self.stage.hung, f"{what} takes too long"
         return result
 
     def _use(self, connection: Any) -> None:
-        steps = Program(self.server.version, self.notes, CALL, timeout=CALL).steps(connection)
+        steps = Program(self.server.version, self.notes, self.stage.call, timeout=self.stage.call).steps(connection)
         wire = driver_of(connection)
         with suppress(EndpointClosed), connection:  # Who leaves the context hears what nobody has heard.
             result: Any = None
             while (step := _following(steps, result)) is not None:
                 result = self.step(*step)
-        begun = monotonic()
+        begun = self.stage.now()
         report = connection.close()
-        assert monotonic() - begun < HUNG, "close takes too long"
+        assert self.stage.now() - begun < self.stage.hung, "close takes too long"
         assert report == connection.report
         assert not connection.is_open
-        assert wire.transport.socket.fileno() < 0, "the socket is left behind"
         assert not getattr(wire, "_busy", False), "the engine was given up"
         failure = getattr(wire, "_failure", None)
         assert failure is None, failure
         keeper = wire.keeper._thread
         assert keeper is not None
+        left = self.stage.is_left(wire.transport)
+        assert not left, left
         assert not keeper.is_alive(), "the keeper is left behind"
 
 
@@ -167,8 +292,16 @@ def _following(steps: Steps, result: Any) -> tuple[str, Callable[[], Any]] | Non
 
 
 def run(seed: int) -> list[str]:
-    """Play one script; how far the client came. Raises AssertionError."""
-    attempt = Attempt(seed)
+    """Play one script in a simulated world; how far the client came. Raises AssertionError."""
+    return _play(Attempt(seed, Virtual()))
+
+
+def run_on_loopback(seed: int) -> list[str]:
+    """Play one script over sockets; how far the client came. Raises AssertionError."""
+    return _play(Attempt(seed, Loopback()))
+
+
+def _play(attempt: Attempt) -> list[str]:
     problems: list[BaseException | None] = []
     logger = logging.getLogger("amqp_sansio_sync")
     before = threading.excepthook, logger.disabled
@@ -178,11 +311,11 @@ def run(seed: int) -> list[str]:
         attempt.main()
         assert not problems, problems
     except BaseException as error:
-        told = f"seed {seed}, {attempt.server.version.label}, {attempt.server.attacks}, {attempt.notes}"
+        told = f"seed {attempt.seed}, {attempt.server.version.label}, {attempt.server.attacks}, {attempt.notes}"
         raise AssertionError(f"{told}: {error!r}") from error
     finally:
         threading.excepthook, logger.disabled = before
     return attempt.notes
 
 
-__all__ = ["run"]
+__all__ = ["run", "run_on_loopback"]

@@ -1,44 +1,36 @@
-"""0-10 clients of a Hub, joined in memory: pumped until nothing moves, cut, pickled, and asked what they got."""
+"""Clients of 0-10 at a Hub, with what tests do on their sessions."""
 
 from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from amqp_sansio import Closed, Event, Failed, Pending, RemoteProtocolError, Signal
+from amqp_sansio import Closed, Event, Failed, Pending, RemoteProtocolError
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio.broker import Hub, Settings
-from amqp_sansio.broker.client import Client
-from amqp_sansio.broker.snapshot import dumps, loads
+from amqp_sansio.broker import Settings
 from amqp_sansio.sasl import ClientMechanism, Plain
+from tests.kit import hub
 
 R = TypeVar("R")
 
-STEPS = 100_000
-"""More turns than any test needs: beyond it the ends are in a loop."""
 
+class User(hub.User[amqp.Connection]):
+    """A client of 0-10."""
 
-class Peer:
-    """A client's connection to a hub. `events` has everything that it was told."""
+    world: World
 
-    def __init__(self, world: World, config: amqp.Config, **options: Any) -> None:
-        self.world = world
-        self.connection = amqp.Connection.client(config)
-        self.theirs: Client = world.hub.connect(**options)
-        self.events: list[Event] = []
-        self.is_cut = False
-        self.reads = True
-        self.answers_files = True
+    def __init__(self, world: hub.World[Any], config: amqp.Config, **options: Any) -> None:
+        super().__init__(world, amqp.Connection.client(config), **options)
 
     # Sessions.
 
     def session(self, name: bytes | str = b"s", *, timeout: int | None = 0, force: bool = False) -> amqp.Session:
         """A session that is attached and in step. Raises what the attach failed with."""
-        session = self.connection.open_session(name, timeout=timeout, force=force)
+        session = self.end.open_session(name, timeout=timeout, force=force)
         return self._opened(session)
 
     def resume(self, state: amqp.SessionState, *, force: bool = True) -> amqp.Session:
         """A session that goes on."""
-        return self._opened(self.connection.resume_session(state, force=force))
+        return self._opened(self.end.resume_session(state, force=force))
 
     def _opened(self, session: amqp.Session) -> amqp.Session:
         opening = session.opening
@@ -51,7 +43,7 @@ class Peer:
     def result(self, handle: Pending[R]) -> R:
         """What a handle ends with. Raises its error."""
         self.world.pump()
-        assert handle.done, f"{handle} is not done, state {self.connection.state}"
+        assert handle.done, f"{handle} is not done, state {self.end.state}"
         if handle.error is not None:
             raise handle.error
         found: R = handle.result
@@ -113,14 +105,7 @@ class Peer:
         """Take the messages of a subscription that have come."""
         self.world.pump()
         place = (session.channel, destination)
-        found = [
-            each
-            for each in self.events
-            if isinstance(each, amqp.MessageReceived) and (each.channel, each.destination) == place
-        ]
-        for each in found:
-            self.events = [event for event in self.events if event is not each]
-        return found
+        return self.pick(amqp.MessageReceived, lambda event: (event.channel, event.destination) == place)
 
     def bodies(self, session: amqp.Session, destination: str = "d") -> list[bytes]:
         """The bodies of the messages that have come, which are taken."""
@@ -133,9 +118,7 @@ class Peer:
         found = self.got(session, destination)
         if found:
             self.result(session.accept(*[each.command_id for each in found], sync=True))
-        from amqp_sansio.amqp_0_10 import MessageCancel
-
-        self.call(session, MessageCancel(destination))
+        self.call(session, amqp.MessageCancel(destination))
         return [each.body for each in found]
 
     def queue(self, session: amqp.Session, name: str, *keys: tuple[str, str], **options: Any) -> str:
@@ -152,49 +135,7 @@ class Peer:
     def commands(self, kind: type[Any]) -> list[amqp.CommandReceived]:
         """Take the commands of a class that have come."""
         self.world.pump()
-        found = [
-            each for each in self.events if isinstance(each, amqp.CommandReceived) and isinstance(each.command, kind)
-        ]
-        for each in found:
-            self.events = [event for event in self.events if event is not each]
-        return found
-
-    # Octets.
-
-    def cut(self) -> None:
-        """The transport vanishes for both ends, with what is on its way."""
-        self.is_cut = True
-        now = self.world.now
-        self.connection.connection_lost("cut", now)
-        self.theirs.connection_lost("cut", now)
-        self.take()
-        self.theirs.next_event()
-        self.world.pump()
-
-    def take(self) -> bool:
-        """Take all events; whether there were any."""
-        found = False
-        while not isinstance(event := self.connection.next_event(), Signal):
-            found = True
-            self.events.append(event)
-        return found
-
-    def turn(self) -> bool:
-        """Octets both ways once; whether there were any."""
-        if self.is_cut:
-            return False
-        now = self.world.now
-        moved = self.take()
-        budget = self.theirs.receive_budget
-        out = self.connection.data_to_send(now, budget) if budget else b""
-        if out:
-            self.theirs.receive_data(out, now)
-        self.theirs.next_event()
-        back = self.theirs.data_to_send(now) if self.reads else b""
-        if back:
-            self.connection.receive_data(back, now)
-            self.take()
-        return moved or bool(out) or bool(back)
+        return self.pick(amqp.CommandReceived, lambda event: isinstance(event.command, kind))
 
     @property
     def closed(self) -> Closed | None:
@@ -203,21 +144,19 @@ class Peer:
         return found[-1] if found else None
 
 
-class World:
+class World(hub.World[User]):
     """A hub and its clients."""
 
     def __init__(self, settings: Settings | None = None) -> None:
-        self.hub = Hub(settings or Settings(users={"guest": "guest", "other": "other"}))
-        self.now = 0.0
-        self.peers: list[Peer] = []
+        super().__init__(settings or Settings(users={"guest": "guest", "other": "other"}))
 
     def connect(
         self, user: str = "guest", *, sasl: ClientMechanism | None = None, vhost: str = "/", **options: Any
-    ) -> Peer:
+    ) -> User:
         """A client that has logged in and opened its virtual host."""
-        peer = self.attempt(user, sasl=sasl, vhost=vhost, **options)
-        assert peer.connection.is_open, peer.events
-        return peer
+        found = self.attempt(user, sasl=sasl, vhost=vhost, **options)
+        assert found.end.is_open, found.events
+        return found
 
     def attempt(
         self,
@@ -228,32 +167,12 @@ class World:
         vhost: str = "/",
         config: amqp.Config | None = None,
         **options: Any,
-    ) -> Peer:
+    ) -> User:
         """A client that has tried to."""
         mechanism = sasl or Plain(user, user if password is None else password)
-        peer = Peer(self, config or amqp.Config(sasl=mechanism, vhost=vhost), **options)
-        self.peers.append(peer)
+        found = User(self, config or amqp.Config(sasl=mechanism, vhost=vhost), **options)
         self.pump()
-        return peer
-
-    def pump(self) -> None:
-        """Octets both ways until nothing moves; the clock stands still."""
-        for _ in range(STEPS):
-            moved = [peer.turn() for peer in self.peers]
-            if not any(moved):
-                return
-        raise AssertionError("the ends never come to rest")
-
-    def advance(self, seconds: float) -> None:
-        """Let time pass, and everything that is due happen."""
-        self.now += seconds
-        self.hub.handle_timeout(self.now)
-        self.pump()
-
-    def pickled(self) -> World:
-        """The same world from its octets, hub and clients."""
-        copy: World = loads(dumps(self))
-        return copy
+        return found
 
 
 def streamed(events: list[Event]) -> bytes:

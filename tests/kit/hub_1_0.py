@@ -1,70 +1,30 @@
-"""Real 1.0 clients on a Hub, joined in memory, with a clock that the test moves."""
+"""Clients of 1.0 at a Hub, with what tests do on their links; and an owner that the test uses the model by."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amqp_sansio import CloseHint, Event, Signal
+from amqp_sansio import Event
 from amqp_sansio import amqp_1_0 as amqp
-from amqp_sansio.broker import snapshot
-from amqp_sansio.broker.client import Client
+from amqp_sansio.broker import Namespace
 from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
-from amqp_sansio.broker.hub import Hub
 from amqp_sansio.broker.model.commands import Bind, DeclareExchange, DeclareQueue, OpenOwner, Publish
 from amqp_sansio.broker.model.queue import Owner, Queue
 from amqp_sansio.broker.settings import Settings
 from amqp_sansio.events import Pending
 from amqp_sansio.sasl import ClientMechanism, Plain
+from tests.kit import hub
 
-STEPS = 10_000
 GUEST = Plain("guest", "guest")
 
 
-class User:
-    """A client's engine that faces the hub. `events` are all it took; nothing is answered by itself."""
+class User(hub.User[amqp.Connection]):
+    """A client of 1.0; nothing is answered by itself."""
 
-    def __init__(self, world: World, config: amqp.Config, *, is_secure: bool = False, peer_name: str = "") -> None:
-        self.world = world
-        self.end = amqp.Connection.client(config)
-        self.client: Client = world.hub.connect(is_secure=is_secure, peer_name=peer_name)
-        self.events: list[Event] = []
-        self.reads = True
-        self.is_cut = False
+    world: World
 
-    def turn(self) -> bool:
-        """One exchange of octets; whether anything moved."""
-        world = self.world
-        moved = False
-        while not isinstance(event := self.end.next_event(), Signal):
-            self.events.append(event)
-            moved = True
-        if self.is_cut:
-            return moved
-        octets = self.end.data_to_send(world.now)
-        if octets:
-            self.client.receive_data(octets, world.now)
-            moved = True
-        self.client.next_event()
-        if self.reads:
-            octets = self.client.data_to_send(world.now)
-            if octets:
-                self.end.receive_data(octets, world.now)
-                moved = True
-        if self.end.close_hint is not CloseHint.KEEP and not self.end.send_backlog:
-            self.cut("hung up")
-            moved = True
-        elif self.client.close_hint is not CloseHint.KEEP and not self.client.send_backlog:
-            self.end.receive_eof(world.now)
-            self.cut("hung up")
-            moved = True
-        return moved
-
-    def cut(self, reason: str = "reset") -> None:
-        """The transport is gone."""
-        self.is_cut = True
-        self.client.connection_lost(reason, self.world.now)
-        self.client.next_event()
-        self.end.connection_lost(reason, self.world.now)
+    def __init__(self, world: hub.World[Any], config: amqp.Config, **options: Any) -> None:
+        super().__init__(world, amqp.Connection.client(config), **options)
 
     def session(self) -> amqp.Session:
         """A session that is open."""
@@ -96,20 +56,11 @@ class User:
         """What went wrong."""
         return [each for each in self.events if "Failed" in type(each).__name__ or "Closed" in type(each).__name__]
 
-    def of(self, kind: type[Any]) -> list[Any]:
-        """The events of one class so far."""
-        return [each for each in self.events if isinstance(each, kind)]
-
     def take(self, link: amqp.Receiver | None = None) -> list[amqp.Delivery]:
         """The deliveries since the last `take`, of one link or all."""
         self.world.pump()
-        found = [
-            each
-            for each in self.of(amqp.Delivery)
-            if link is None or (each.channel, each.link) == (link.session.channel, link.handle)
-        ]
-        self.events = [each for each in self.events if not any([each is one for one in found])]
-        return found
+        place = None if link is None else (link.session.channel, link.handle)
+        return self.pick(amqp.Delivery, lambda event: place in (None, (event.channel, event.link)))
 
     def bodies(self, link: amqp.Receiver | None = None) -> list[Any]:
         """The bodies of the deliveries since the last `take`."""
@@ -145,13 +96,11 @@ class User:
         return any([each.name == link.name for each in self.of(amqp.LinkClosed)])
 
 
-class World:
+class World(hub.World[User]):
     """A hub with its users, and an owner that the test uses the model by."""
 
-    def __init__(self, **settings: Any) -> None:
-        self.hub = Hub(Settings(**settings))
-        self.now = 0.0
-        self.users: list[User] = []
+    def __init__(self, namespace: Namespace | None = None, **settings: Any) -> None:
+        super().__init__(Settings(**settings), namespace)
         self.owner: Owner = self.hub.apply(OpenOwner("/", "test"))
 
     def user(self, **changes: Any) -> User:
@@ -159,48 +108,13 @@ class World:
         login: ClientMechanism | None = changes.pop("sasl", GUEST)
         place = {name: changes.pop(name) for name in ("is_secure", "peer_name") if name in changes}
         values: dict[str, Any] = {"container_id": f"c{len(self.users)}", "sasl": login, **changes}
-        user = User(self, amqp.Config(**values), **place)
-        self.users.append(user)
-        return user
+        return User(self, amqp.Config(**values), **place)
 
     def connect(self, **changes: Any) -> User:
         user = self.user(**changes)
         self.pump()
         assert user.end.is_open, user.events
         return user
-
-    def pump(self) -> None:
-        """Let everything be exchanged; the clock stands still."""
-        for _ in range(STEPS):
-            moved = [each.turn() for each in self.users]
-            for client in self.hub.take_dirty():
-                client.next_event()
-            if not any(moved):
-                return
-        raise AssertionError("the users never come to rest")
-
-    def advance(self, seconds: float) -> None:
-        """Let time pass, serving the hub's deadlines and the connections'."""
-        end = self.now + seconds
-        for _ in range(STEPS):
-            self.pump()
-            deadlines = [self.hub.next_deadline]
-            for each in self.users:
-                if not each.is_cut:
-                    deadlines += [each.client.next_deadline, each.end.next_deadline]
-            due = min([each for each in deadlines if each is not None], default=end + 1)
-            if due > end:
-                self.now = end
-                self.hub.handle_timeout(end)
-                self.pump()
-                return
-            self.now = max(self.now, due)
-            self.hub.handle_timeout(self.now)
-            for each in self.users:
-                if not each.is_cut:
-                    each.client.handle_timeout(self.now)
-                    each.end.handle_timeout(self.now)
-        raise AssertionError("deadlines come without end")
 
     def queue(self, name: str, **options: Any) -> Queue:
         """A queue made by the test."""
@@ -238,13 +152,10 @@ class World:
 
     def refork(self) -> None:
         """Replace everything by what its pickle gives; the clients' links have to be looked up again."""
-        copy: World = snapshot.loads(snapshot.dumps(self))
-        self.__dict__.update(copy.__dict__)
+        self.__dict__.update(self.copied().__dict__)
         for each in self.users:
             each.world = self
 
 
 def browsing(address: str, **options: Any) -> amqp.Source:
-    from amqp_sansio.amqp_1_0.codec.conditions import COPY
-
-    return amqp.Source(address, distribution_mode=COPY, **options)
+    return amqp.Source(address, distribution_mode=amqp.conditions.COPY, **options)

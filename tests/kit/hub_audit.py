@@ -18,6 +18,7 @@ from amqp_sansio.broker.frontends.classic.frontend import ClassicFrontend
 from amqp_sansio.broker.model.broker import Broker
 from amqp_sansio.broker.model.commands import Publish, Settle
 from amqp_sansio.broker.model.content import MESSAGE_OCTETS, PLACE_OCTETS, Message
+from amqp_sansio.broker.model.exchange import predeclared
 from amqp_sansio.broker.model.queue import Consumer, Entry, Owner, Queue, Window
 from amqp_sansio.broker.model.states import State
 from tests.kit import using_0_10, using_1_0
@@ -25,7 +26,7 @@ from tests.kit import using_0_10, using_1_0
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from amqp_sansio.broker.model.exchange import Destination
+    from amqp_sansio.broker.model.exchange import Destination, predeclared
     from amqp_sansio.broker.model.history import Happened
     from amqp_sansio.broker.model.queue import VirtualHost
 
@@ -84,7 +85,8 @@ def _audit_queue(broker: Broker, queue: Queue, alive: dict[Entry, None]) -> None
     assert queue.ready == len(entries), queue
     assert queue.unsettled == len(acquired), (queue, acquired)
     assert queue.octets == sum([each.message.content.size for each in entries]), queue
-    for number, level in enumerate(queue.levels):
+    assert queue.ranked == tuple([queue.levels[each] for each in sorted(queue.levels, reverse=True)]), queue
+    for number, level in queue.levels.items():
         places = [each.position for each in level]
         assert places == sorted(set(places)), queue
         assert all([each.linked and each.priority == number and each.queue is queue for each in level])
@@ -114,9 +116,13 @@ def _audit_consumers(queue: Queue, entries: list[Entry]) -> None:
     assert set(queue.browsers) == browsers, queue
     choosy = [each for each in queue.consumers.values() if each.acquires and each.is_choosy]
     assert queue.choosy == len(choosy), queue
+    for each in queue.judges.values():
+        assert queue.consumers.get(each.number) is each, queue
+        for entry in entries:
+            assert not (each.has_declined(entry) and each.wants(entry)), (each, entry)
     taking = [each for turns in queue.turns.values() for each in turns]
     assert len(taking) == len(set(taking)), queue
-    assert list(queue.turns) == sorted(queue.turns, reverse=True)
+    assert queue.order == sorted([-each for each in queue.turns]), queue
     for turns in queue.turns.values():
         assert [each.served for each in turns] == sorted({each.served for each in turns}), queue
     for each in taking:
@@ -129,6 +135,9 @@ def _audit_consumers(queue: Queue, entries: list[Entry]) -> None:
     for number, (consumer, entry) in queue.cramped.items():
         assert queue.consumers.get(number) is consumer
         assert entry.queue is queue
+        assert queue.blocking[-entry.priority, entry.position][number] is consumer
+    assert sum(map(len, queue.blocking.values())) == len(queue.cramped), queue
+    assert queue.blocked_at == sorted(queue.blocking), queue
     acquiring = [each for each in queue.consumers.values() if each.acquires]
     assert not queue.options.single_active_consumer or (queue.active in acquiring) == bool(acquiring)
     assert queue.active is None or queue.active in acquiring
@@ -162,7 +171,7 @@ def _audit_owner(broker: Broker, owner: Owner) -> None:
     for name, queue in owner.created.items():
         assert queues.get(name) is queue, queue
         assert queue.creator is owner, queue
-    assert all(owner.links.values()), owner
+    assert all(times > 0 for _, times in owner.links.values()), owner
     for number, transaction in owner.transactions.items():
         assert broker.transactions.get(number) is transaction
 
@@ -189,9 +198,20 @@ def _audit_octets(broker: Broker, alive: dict[Entry, None]) -> None:
         assert message.copies == count, (message, message.copies, count)
         octets += message.octets + MESSAGE_OCTETS + PLACE_OCTETS * count
     assert broker.ledger.octets == octets, (broker.ledger.octets, octets)
+    topology = sum([_octets_of(vhost) for vhost in broker.vhosts.values()])
+    assert broker.ledger.topology == topology, (broker.ledger.topology, topology)
     limits = broker.limits
-    assert broker.ledger.is_blocked or broker.ledger.held_up or octets <= limits.memory_high
-    assert not broker.ledger.is_blocked or broker.ledger.held_up or octets > limits.memory_low
+    assert topology <= limits.topology
+    assert broker.ledger.is_blocked or broker.ledger.held_up or not octets or octets + topology <= limits.memory_high
+    assert not broker.ledger.is_blocked or broker.ledger.held_up or octets + topology > limits.memory_low
+
+
+def _octets_of(vhost: VirtualHost) -> int:
+    """What exchanges, queues, bindings and consumers count for; not the exchanges that are always there."""
+    octets = sum([each.octets for each in vhost.exchanges.values()]) - sum([each.octets for each in predeclared()])
+    for queue in vhost.queues.values():
+        octets += queue.kept + sum([each.kept for each in queue.consumers.values()])
+    return octets
 
 
 def _audit_bindings(vhost: VirtualHost) -> None:

@@ -1,27 +1,28 @@
-"""Clients of 0-8 and 0-9-1 at a Hub, in memory: real engines whose octets are carried until nobody has any."""
+"""Clients of 0-8 and 0-9-1 at a Hub, with what tests do on their channels."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Closed, CloseHint, Event, Scope, Signal, Version
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Closed, Scope, Version
 from amqp_sansio import amqp_0_9_1 as amqp
 from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio._classic.endpoint.connection import Connection
-from amqp_sansio.broker import Hub, Settings
+from amqp_sansio.broker import Settings
 from amqp_sansio.endpoint import Side
 from amqp_sansio.events import CloseReport
-from tests.kit.pair import client_config, connection_of, server_config
+from tests.kit import hub
+from tests.kit.pair_classic import server_config
+from tests.kit.versions import CLASSIC
 
 VERSION_OF = {"0-9-1": AMQP_0_9_1, "0-8": AMQP_0_8}
-STEPS = 100_000
 
 
 def version_of(dialect: str) -> Version:
     return VERSION_OF["-".join(dialect.split("-")[: 3 if dialect.startswith("0-9") else 2])]
 
 
-class World:
+class World(hub.World["User"]):
     """A hub and its clients. `dialect` is the one that both sides of every connection speak.
 
     >>> world = World()
@@ -31,102 +32,46 @@ class World:
     """
 
     def __init__(self, dialect: str | None = None, **settings: Any) -> None:
-        self.now = 0.0
         self.dialect = dialect
         if dialect is not None:
             config = server_config(dialect=get_dialect(dialect))
             settings["configs"] = {version_of(dialect): config}
-        self.hub = Hub(Settings(**settings))
-        self.clients: list[User] = []
+        super().__init__(Settings(**settings))
 
-    def client(self, **config: Any) -> User:
-        user = User(self, **config)
+    def client(self, version: Version = AMQP_0_9_1, **config: Any) -> User:
+        if self.dialect is not None:
+            config.setdefault("dialect", get_dialect(self.dialect))
+            version = version_of(self.dialect)
+        user = User(self, version, **config)
         self.pump()
         return user
 
     def channel(self, **config: Any) -> Talk:
         return self.client(**config).channel()
 
-    def pump(self) -> None:
-        """Carry octets until nobody sends any."""
-        for _ in range(STEPS):
-            moved = False
-            for user in self.clients:
-                moved |= user.pump()
-            if not moved:
-                return
-        raise AssertionError("they talk without end")
 
-    def advance(self, seconds: float) -> None:
-        """Let time pass for the model and for every connection."""
-        self.now += seconds
-        self.hub.handle_timeout(self.now)
-        for user in self.clients:
-            user.end.handle_timeout(self.now)
-        self.pump()
+class User(hub.User[Connection]):
+    """A client of 0-8 or 0-9-1."""
 
+    world: World
 
-class User:
-    """A client: `core` is its engine, `events` what it was told and nobody took yet."""
-
-    def __init__(self, world: World, version: Version | None = None, **config: Any) -> None:
-        self.world = world
-        if world.dialect is not None:
-            config.setdefault("dialect", get_dialect(world.dialect))
-            version = version_of(world.dialect)
-        made: amqp.Config = client_config(**config)
-        self.core: Connection = connection_of(version or AMQP_0_9_1, Side.CLIENT, made)
-        self.end = world.hub.connect()
-        self.events: list[Event] = []
-        self.applications: list[Any] = []
-        self.reads = True
-        world.clients.append(self)
-
-    def pump(self) -> bool:
-        """Carry what there is both ways; whether there was anything."""
-        now = self.world.now
-        while not isinstance(event := self.core.next_event(), Signal):
-            self.events.append(event)
-            for application in self.applications:
-                application(event)
-        to_broker = self.core.data_to_send(now)
-        if to_broker:
-            self.end.receive_data(to_broker, now)
-        self.end.next_event()
-        to_client = self.end.data_to_send(now) if self.reads else b""
-        if to_client:
-            self.core.receive_data(to_client, now)
-        if self.end.close_hint is not CloseHint.KEEP and not to_client:
-            self.core.receive_eof(now)
-            self.end.connection_lost("closed", now)
-            self.end.next_event()
-        return bool(to_broker or to_client)
-
-    def lose(self) -> None:
-        """The transport is gone."""
-        self.end.connection_lost("cut", self.world.now)
-        self.core.connection_lost("cut", self.world.now)
-        self.world.pump()
+    def __init__(self, world: hub.World[Any], version: Version, **config: Any) -> None:
+        kit = CLASSIC[version]
+        super().__init__(world, kit.end(Side.CLIENT, kit.client_config(**config)))
 
     def channel(self, **ticket: Any) -> Talk:
         """A channel that is open; in the dialect of 0-8's specification with a ticket for everything."""
-        number = self.core.open_channel().number
+        number = self.end.open_channel().number
         self.world.pump()
         return Talk(self, number)
 
     def make(self, name: str, /, **fields: Any) -> Any:
         """A method of the client's dialect."""
-        return self.core.dialect.named[name](**fields)
+        return self.end.dialect.named[name](**fields)
 
     def take(self, kind: type[Any], channel: int | None = None) -> list[Any]:
-        """The events of a kind that came since the last time."""
-        found = [
-            event
-            for event in self.events
-            if isinstance(event, kind) and (channel is None or getattr(event, "channel", None) == channel)
-        ]
-        self.events = [event for event in self.events if event not in found]
-        return found
+        """The events of a kind that came since the last time, of a channel or of all."""
+        return self.pick(kind, lambda event: channel is None or getattr(event, "channel", None) == channel)
 
     @property
     def report(self) -> CloseReport:
@@ -143,15 +88,15 @@ class Talk:
         self.world = user.world
         self.number = number
         self.ticket = 0
-        self.core: Any = user.core.channel(number)
-        if user.core.dialect.name == "0-8":
+        self.core: Any = user.end.channel(number)
+        if user.end.dialect.name == "0-8":
             self.ticket = self.call(
                 "access.request", realm="/data", passive=True, active=True, write=True, read=True
             ).ticket
 
     def make(self, name: str, /, **fields: Any) -> Any:
         """A method with the channel's ticket."""
-        kind = self.user.core.dialect.named[name]
+        kind = self.user.end.dialect.named[name]
         if self.ticket and "ticket" in kind.__match_args__:
             fields.setdefault("ticket", self.ticket)
         return kind(**fields)
@@ -261,7 +206,7 @@ def refused(
     bystander = world.channel()
     for earlier, values in before:
         assert channel.call(earlier, **values) is not None
-    if name not in channel.user.core.dialect.named:
+    if name not in channel.user.end.dialect.named:
         # 0-8 can't ask for that.
         return None
     channel.call(name, **fields)

@@ -23,20 +23,37 @@ from amqp_sansio.broker import BrokerLimits, Client, Hub, Settings
 from amqp_sansio.broker.model.commands import DeclareQueue
 from amqp_sansio.broker.snapshot import dumps, loads
 from amqp_sansio.endpoint import Side
-from tests.kit.hostile_1_0 import Choices
+from tests.kit.choices import Choices
 from tests.kit.hub_audit import Ledger, audit
 from tests.kit.hub_witness import Witness, witnesses_of
 from tests.kit.small import small_limits
+from tests.kit.versions import VersionKit, is_said
 from tools.conformance.rules import RULES_FOLDER, Rules, read_rules
 
 LIMITS: Final = small_limits(
-    header=4000, channels=5, requests=6, calls=40, unsettled=12, unconfirmed=40, consumers=5, replay=30,
+    header=4000,
+    channels=5,
+    requests=6,
+    calls=40,
+    unsettled=12,
+    unconfirmed=40,
+    consumers=5,
+    replay=30,
     replay_octets=30_000,
-)  # fmt: skip
+)
 BROKER_LIMITS: Final = BrokerLimits(
-    exchanges=16, queues=16, bindings=24, consumers=8, transactions=12, transaction_octets=10_000,
-    memory_high=4_000_000, memory_low=3_000_000, backlog_high=20_000, backlog_low=5000, kept_links=4,
-)  # fmt: skip
+    exchanges=16,
+    queues=16,
+    bindings=24,
+    consumers=8,
+    transactions=12,
+    transaction_octets=10_000,
+    memory_high=4_000_000,
+    memory_low=3_000_000,
+    backlog_high=20_000,
+    backlog_low=5000,
+    kept_links=4,
+)
 SHARED: Final = "shared"
 TURNS: Final = 10_000
 HISTORY: Final = 1_000_000
@@ -282,7 +299,9 @@ def _rules() -> Rules:
 
 
 class Hostile(ABC):
-    """A client that sends what it likes. `number` is the hub's, which has its books."""
+    """A client that sends what it likes. `number` is the hub's, which has its books; `header` is the first it sends."""
+
+    header: bytes
 
     def __init__(self, driver: Driver, choices: Choices) -> None:
         self.driver = driver
@@ -295,13 +314,80 @@ class Hostile(ABC):
         client = self.driver.client(self.number)
         return None if client is None or client.front is None else client.front.connection
 
-    @abstractmethod
     def open(self) -> None:
         """Log in, as everybody does."""
+        for octets in self.login():
+            self.driver.feed(self.number, octets)
 
     @abstractmethod
+    def login(self) -> Sequence[bytes]:
+        """What it sends to log in."""
+
     def octets(self) -> bytes:
-        """What it sends next."""
+        """What it sends next: some frames, well-formed."""
+        engine = self.engine
+        return self.header if engine is None else self.frames(engine)
+
+    @abstractmethod
+    def frames(self, engine: Any) -> bytes:
+        """What it sends to an engine of its version."""
+
+
+class Words:
+    """How a hub tells the clients of a version of ends.
+
+    `opened`, `close` and `close_ok` are the names of what it sends. `check` looks at each thing that was sent; `silent`
+    are the rules that ask to close the socket without a word. `answers_header`: a hub that speaks the version begins
+    with a protocol header.
+    """
+
+    def __init__(
+        self,
+        kit: VersionKit[Any],
+        *,
+        opened: str,
+        close: str,
+        close_ok: str,
+        check: Callable[[Any], None],
+        parse: Callable[[bytes], Sequence[Any]] | None = None,
+        silent: Sequence[str] = (),
+        answers_header: bool = True,
+    ) -> None:
+        self.kit = kit
+        self.opened = opened
+        self.close = close
+        self.close_ok = close_ok
+        self.check = check
+        self.parse = parse or kit.parse
+        self.silent = silent
+        self.answers_header = answers_header
+
+    def check_all(self, octets: bytes, end: End | None) -> None:
+        """What a client was sent: whole frames, each end with what its scope allows; and who was let in is told why.
+
+        `end`: how the hub ended the connection, None if it didn't.
+        """
+        if octets[:4] == b"AMQP" and not self.answers_header:
+            assert end is None or end.version is None, "only who isn't spoken to gets a header"
+            return
+        found = self.parse(octets)
+        for each in found:
+            self.check(each)
+        names = [each.name for each in found]
+        assert names.count(self.close) <= 1
+        if end is None or not end.heard or self.opened not in names:
+            return
+        report = end.report
+        assert report is not None
+        if report.by is By.REMOTE:
+            assert names[-1] == self.close_ok, report
+        elif report.by is By.LOCAL and not report.code and report.rule in self.silent:
+            assert self.close not in names
+        elif report.by is By.LOCAL:
+            assert self.close in names, report
+            at = names.index(self.close)
+            assert is_said(report, self.kit.read_close(found[at])), (names[at], report)
+            assert not names[at + 1 :] or names[-1] == self.close_ok, names
 
 
 Maker = Callable[[Driver, Choices], Hostile]
@@ -507,10 +593,11 @@ def check_emptiness(hub: Hub) -> None:
             assert not queue.consumers, queue
             assert not queue.browsers
             assert not queue.turns
-            assert not queue.cramped
+            assert not (queue.cramped or queue.blocking or queue.blocked_at)
             assert queue.active is None
             assert queue.exclusive_consumer is None
             assert queue.exclusive_to is None or queue.exclusive_to in lasting
             assert queue.creator is None or queue.creator in lasting
-            assert queue.links == sum([each.links.get(queue.name, 0) for each in lasting]), queue
+            uses = [each.links[queue.name] for each in lasting if queue.name in each.links]
+            assert queue.links == sum([times for used, times in uses if used is queue]), queue
             assert not (queue.auto_delete and queue.had_consumer), queue

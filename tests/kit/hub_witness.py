@@ -40,10 +40,10 @@ from amqp_sansio.amqp_1_0 import Rejected as OneRejected
 from amqp_sansio.broker.model.queue import Queue
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
-from tests.kit.pair import client_config, connection_of
+from tests.kit.pair_classic import client_config, connection_of
 
 if TYPE_CHECKING:
-    from tests.kit.hostile_1_0 import Choices
+    from tests.kit.choices import Choices
     from tests.kit.hub_audit import Ledger
     from tests.kit.hub_hostile import Driver
 
@@ -64,7 +64,10 @@ class Witness(ABC):
         self.own = f"own-{label}"
         self.end: Any = None
         self.number = driver.connect()
-        self.sent = self.got = self.settled = self.shared_sent = 0
+        self.sent = 0
+        self.got = 0
+        self.settled = 0
+        self.shared_sent = 0
         self.confirmed: set[int] = set()
         self.shared_confirmed: set[int] = set()
         self.unrouted: set[int] = set()
@@ -410,7 +413,8 @@ class OneWitness(Witness):
         self.driver.declare(self.number, self.own, own=True)
         self.sender = session.open_sender(f"/queues/{self.own}")
         self.receiver = session.open_receiver(f"/queues/{self.own}", credit=WINDOW)
-        self.session, self.other = session, other
+        self.session = session
+        self.other = other
         while self.pump():
             pass
         assert self.receiver.is_open

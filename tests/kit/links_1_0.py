@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from amqp_sansio import By, Closed, Failed, RemoteProtocolError, Scope, Side
+from amqp_sansio import By, Closed, RemoteProtocolError, Scope, Side
 from amqp_sansio import amqp_1_0 as amqp
-from tests.kit.facing_1_0 import Facing, octets_of
+from tests.kit.facing_1_0 import Facing
+from tests.kit.octets_1_0 import octets_of
 
 WINDOW = 2048
 
@@ -19,8 +20,11 @@ def begin(remote_channel: int | None = 0, **changes: Any) -> amqp.Begin:
 
 def flow(**changes: Any) -> amqp.Flow:
     fields: dict[str, Any] = {
-        "next_incoming_id": 0, "incoming_window": WINDOW, "next_outgoing_id": 0, "outgoing_window": WINDOW,
-    }  # fmt: skip
+        "next_incoming_id": 0,
+        "incoming_window": WINDOW,
+        "next_outgoing_id": 0,
+        "outgoing_window": WINDOW,
+    }
     return amqp.Flow(**{**fields, **changes})
 
 
@@ -41,9 +45,7 @@ def attach(name: str, handle: int, role: bool, **changes: Any) -> amqp.Attach:
 
 def transfer(number: int, *, handle: int = 0, **changes: Any) -> amqp.Transfer:
     """The first transfer of the peer's delivery `number`."""
-    fields: dict[str, Any] = {
-        "delivery_id": number, "delivery_tag": bytes([number]), "message_format": 0,
-    }  # fmt: skip
+    fields: dict[str, Any] = {"delivery_id": number, "delivery_tag": bytes([number]), "message_format": 0}
     return amqp.Transfer(handle, **{**fields, **changes})
 
 
@@ -126,11 +128,8 @@ class Mapped(Facing):
 
     def fails_link(self, condition: str, rule: str) -> RemoteProtocolError:
         """Check that a fault of the peer ended the link, and nothing but the link."""
-        (failed,) = self.of(amqp.LinkFailed)
-        error = failed.error
-        assert isinstance(error, RemoteProtocolError)
-        assert (failed.by, failed.scope) == (By.LOCAL, Scope.LINK)
-        assert (error.condition, error.rule) == (condition, f"1.0/{rule}"), error
+        error = self.fault(Scope.LINK, rule, amqp.LinkFailed)
+        assert error.condition == condition, error
         detach = self.frames()[-1]
         assert isinstance(detach, amqp.Detach)
         assert detach.closed
@@ -147,11 +146,8 @@ class Mapped(Facing):
 
     def fails_session(self, condition: str, rule: str) -> RemoteProtocolError:
         """Check that a fault of the peer ended the session, and nothing but the session."""
-        (failed,) = self.of(Failed)
-        error = failed.error
-        assert isinstance(error, RemoteProtocolError)
-        assert (failed.by, failed.scope) == (By.LOCAL, Scope.SESSION)
-        assert (error.condition, error.rule) == (condition, f"1.0/{rule}"), error
+        error = self.fault(Scope.SESSION, rule)
+        assert error.condition == condition, error
         end = self.frames()[-1]
         assert isinstance(end, amqp.End)
         assert end.error is not None

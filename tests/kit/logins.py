@@ -18,9 +18,14 @@ from amqp_sansio.sasl import (
 NAMES: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-1", "EXTERNAL", "ANONYMOUS", "OAUTHBEARER", "XOAUTH2")
 NONCE: Final = "clients+nonce+of+this+connection"
 MECHANISMS: Final[tuple[ClientMechanism, ...]] = (
-    Plain("user", "secret"), ScramSha256("user", "secret", nonce=NONCE), ScramSha1("user", "secret", nonce=NONCE),
-    External("user"), Anonymous("trace"), OAuthBearer("token", authzid="user"), XOAuth2("user", "token"),
-)  # fmt: skip
+    Plain("user", "secret"),
+    ScramSha256("user", "secret", nonce=NONCE),
+    ScramSha1("user", "secret", nonce=NONCE),
+    External("user"),
+    Anonymous("trace"),
+    OAuthBearer("token", authzid="user"),
+    XOAuth2("user", "token"),
+)
 OFFER: Final[dict[str, Any]] = {"mechanisms": NAMES, "nonce": "servers+nonce+of+this+connection"}
 """What a server's configuration needs to take them all."""
 _DIGESTS: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-1": "sha1"}

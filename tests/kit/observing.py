@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -21,10 +22,11 @@ from amqp_sansio.capture import (
     reassemble,
     sort_key,
 )
-from amqp_sansio.lifecycle import Lifecycle, MessageRecord
 from amqp_sansio.observer import Identified, Observed, Observer, ObserverEvent, Skipped, Violation
-from tests.kit.driver import Operation
-from tests.kit.driving import Driver
+from amqp_sansio.recorded.ends import Transport
+from amqp_sansio.recorded.lifecycle import Lifecycle, MessageRecord
+from tests.kit.driving import Operation
+from tests.kit.driving_classic import Driver
 from tests.kit.pair import Observing
 
 CLIENT, SERVER = "client", "server"
@@ -46,8 +48,9 @@ class Conversation(ABC):
     def __init__(
         self, *, late: bool = False, body: str = "keep", limits: Limits | None = None, twice: bool = True
     ) -> None:
+        self.late = late
         client = None if late else CLIENT
-        self.observer = Observer(client=client, body=body, limits=limits)
+        self.observer = Observer(client=client, body=body, limits=limits, accounts=True)
         self._beside = Observer(client=client, body=body, limits=limits, records=False) if twice else None
         self.lifecycle = Lifecycle(limits)
         self.events: list[ObserverEvent] = []
@@ -85,14 +88,33 @@ class Conversation(ABC):
             self._beside.receive_gap(sender, octets, self.now)
         return self._take()
 
-    def finish(self) -> Self:
+    def finish(self, by: str | None = "server") -> Self:
+        """Nothing more comes: that side ended the transport, None: nobody knows who did."""
         self.now += SECOND
         self.observer.finish(self.now)
         if self._beside is not None:
             self._beside.finish(self.now)
         self._take()
-        self.messages += self.lifecycle.finish()
+        how = "end-of-capture" if by is None else "fin"
+        self.messages += self.lifecycle.finish(Transport(how, by, self.now, None if by is None else self.now))
+        self._compare_consumers()
         return self
+
+    def _compare_consumers(self) -> None:
+        """What the account of holders counts of deliveries is what their records say."""
+        counts: Counter[str] = Counter()
+        for each in [*self.observer.take_consumers(), *self.observer.last_consumers(self.now, closed=True)]:
+            counts.update({name: count for name, count in each.outcomes.items() if count})
+            counts["open"] += each.unsettled
+        told = Counter(
+            [
+                each.outcome or "open"
+                for each in self.messages
+                # A client that delivers breaks a rule, and has no consumer.
+                if each.kind == "deliver" and each.sender is Side.SERVER
+            ]
+        )
+        assert +counts == told, f"{+counts} of consumers, {told} of messages"
 
     @property
     def observed(self) -> list[Observed]:
@@ -228,15 +250,20 @@ def unrecorded(event: ObserverEvent) -> ObserverEvent:
     return type(event)(*[blank.get(name, getattr(event, name)) for name in names])
 
 
+def arrive(observer: Observer, sender: str, what: bytes | int, at_ns: int) -> None:
+    """Octets arrive, or are missing."""
+    if isinstance(what, int):
+        observer.receive_gap(sender, what, at_ns)
+    else:
+        observer.receive_data(what, sender, at_ns)
+
+
 def watch(observer: Observer, arrivals: Iterable[tuple[str, bytes | int, int]]) -> list[ObserverEvent]:
     """All events of arrivals (sender, octets or the size of a gap, time), to the end."""
     events: list[ObserverEvent] = []
     at_ns = 0
     for sender, what, at_ns in arrivals:
-        if isinstance(what, int):
-            observer.receive_gap(sender, what, at_ns)
-        else:
-            observer.receive_data(what, sender, at_ns)
+        arrive(observer, sender, what, at_ns)
         events += take(observer)
     observer.finish(at_ns)
     return events + take(observer)

@@ -240,14 +240,22 @@ def result(number: int, value: bytes | None = None) -> bytes:
 
 
 def exception(
-    code: int, number: int | None = None, class_code: int | None = None, command_code: int | None = None,
-    field: int | None = None, text: str | None = None,
-) -> bytes:  # fmt: skip
+    code: int,
+    number: int | None = None,
+    class_code: int | None = None,
+    command_code: int | None = None,
+    field: int | None = None,
+    text: str | None = None,
+) -> bytes:
     return command(
-        0x0303, u16(code), None if number is None else u32(number), None if class_code is None else u8(class_code),
-        None if command_code is None else u8(command_code), None if field is None else u8(field),
+        0x0303,
+        u16(code),
+        None if number is None else u32(number),
+        None if class_code is None else u8(class_code),
+        None if command_code is None else u8(command_code),
+        None if field is None else u8(field),
         None if text is None else str16(text),
-    )  # fmt: skip
+    )
 
 
 def transfer(
@@ -262,9 +270,12 @@ def transfer(
 ) -> bytes:
     """message.transfer with its message, one frame for each segment."""
     octets = segment(
-        0x0401, None if destination is None else str8(destination), None if accept_mode is None else u8(accept_mode),
-        None if acquire_mode is None else u8(acquire_mode), sync=sync,
-    )  # fmt: skip
+        0x0401,
+        None if destination is None else str8(destination),
+        None if accept_mode is None else u8(accept_mode),
+        None if acquire_mode is None else u8(acquire_mode),
+        sync=sync,
+    )
     return content(octets, header, body, channel=channel)
 
 
@@ -381,3 +392,11 @@ def parse(octets: bytes) -> list[Sent]:
         octets = octets[size:]
     assert not open_
     return found
+
+
+def read_close(sent: Sent) -> int:
+    """The code of a connection.close, which says why."""
+    assert (sent.name, sent.channel) == ("connection.close", 0)
+    assert sent.record.reply_text
+    code: int = sent.record.reply_code
+    return code

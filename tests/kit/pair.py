@@ -1,37 +1,22 @@
-"""Pair: a client and a server of 0-8 or 0-9-1 joined in memory, with a clock that jumps to the next deadline."""
+"""Pair: a client and a server of any version joined in memory, with a clock that jumps to the next deadline."""
+
+from __future__ import annotations
 
 import pickle
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
+from functools import partial
 from types import MethodType
-from typing import Any, Generic, Protocol, Self, TypeVar, cast
+from typing import Any, Final, Generic, Protocol, Self, cast
 
-from amqp_sansio import (
-    AMQP_0_8,
-    AMQP_0_9_1,
-    AuthenticationRequested,
-    CloseHint,
-    Event,
-    OpenRequested,
-    Pending,
-    Signal,
-    Version,
-    amqp_0_8,
-    amqp_0_9_1,
-)
-from amqp_sansio._classic.endpoint.connection import Connection
-from amqp_sansio.amqp_0_9_1 import Config, ContentReceived, Method, Published, Request
-from amqp_sansio.endpoint import Endpoint, Side
-from amqp_sansio.events import CloseReport
-from amqp_sansio.sasl import Plain
+from amqp_sansio import CloseHint, Event, Pending, Signal
+from amqp_sansio.amqp_0_10 import Struct
+from amqp_sansio.endpoint import Side
+from tests.kit.versions import Application, C, VersionKit
 
-C = TypeVar("C", bound="_End")
-
-VERSIONS = (AMQP_0_9_1, AMQP_0_8)
-SIDES = (Side.CLIENT, Side.SERVER)
-ENDPOINTS: dict[Version, type[Connection]] = {AMQP_0_9_1: amqp_0_9_1.Connection, AMQP_0_8: amqp_0_8.Connection}
-STEPS = 10_000
+SIDES: Final = (Side.CLIENT, Side.SERVER)
+STEPS: Final = 10_000
 """More deliveries in a row than any test needs: beyond it the two sides are in a loop."""
 
 Chunks = Callable[[bytes], Iterable[bytes]]
@@ -41,129 +26,31 @@ Chunks = Callable[[bytes], Iterable[bytes]]
 class Observing(Protocol):
     """What a Pair wants of an observer that watches beside it."""
 
-    def receive_data(self, data: bytes, sender: str, at_ns: int) -> None: ...
+    def receive_data(self, data: bytes, sender: str, at_ns: int) -> object: ...
 
 
-def client_config(**changes: Any) -> Config:
-    """A client's configuration: guest, no heartbeat, and what the test changes."""
-    values: dict[str, Any] = {"sasl": Plain("guest", "guest"), "heartbeat": 0.0}
-    return Config(**{**values, **changes})
+class Pair(Generic[C]):
+    """A client and a server of one version and what lies between them; a version's own Pair adds what it has inside.
 
-
-def server_config(**changes: Any) -> Config:
-    """A server's configuration: no heartbeat, and what the test changes."""
-    values: dict[str, Any] = {"heartbeat": 0.0}
-    return Config(**{**values, **changes})
-
-
-def connection_of(version: Version, side: Side, config: Config | None = None) -> Connection:
-    """A fresh endpoint; the two versions share its class."""
-    kind = ENDPOINTS[version]
-    if side is Side.CLIENT:
-        return kind.client(config or client_config())
-    return kind.server(config or server_config())
-
-
-class Server:
-    """What a server's application does with an event: lets everybody in, answers and confirms.
-
-    Each switch turns one habit off. `answers` has methods to reply with, by the request's name, instead of what
-    `plausible_reply` says; None answers nothing.
+    `applications` are called with each event before the next one is taken; what is given replaces the kit's.
+    `sent[side]` are all octets that `side` has sent, `events[side]` what was returned on that side (see `take`),
+    `flying[side]` what that side sent and the other has not received. `chunks` cuts every arrival; `observer` sees what
+    is sent.
     """
 
     def __init__(
         self,
+        kit: VersionKit[C],
         *,
-        login: bool = True,
-        vhost: bool = True,
-        reply: bool = True,
-        confirm: bool = True,
-        answers: dict[str, Callable[[Connection, Request], object]] | None = None,
+        client: Any = None,
+        server: Any = None,
+        applications: Mapping[Side, Application[C]] | None = None,
+        chunks: Chunks | None = None,
+        observer: Observing | Iterable[Observing] | None = None,
     ) -> None:
-        self.login = login
-        self.vhost = vhost
-        self.reply = reply
-        self.confirm = confirm
-        self.answers = answers or {}
-
-    def __call__(self, connection: Connection, event: Event) -> None:
-        match event:
-            case AuthenticationRequested() if self.login:
-                connection.accept_authentication()
-            case OpenRequested() if self.vhost:
-                connection.accept_open()
-            case Request(channel, method) if method.NAME in self.answers:
-                self.answers[method.NAME](connection, event)
-            case Request(channel, method) if self.reply:
-                answer(connection, channel, method)
-            case Published(channel, number=number) if number and self.confirm:
-                connection.channel(channel).confirm(number)
-            case ContentReceived(channel, method) if method.REPLIES and self.reply:
-                answer(connection, channel, method)
-            case _:
-                pass
-
-
-class Client:
-    """A client's application that does nothing by itself; it serves the requests that 0-8's servers make."""
-
-    def __call__(self, connection: Connection, event: Event) -> None:
-        match event:
-            case Request(channel, method):
-                answer(connection, channel, method)
-            case _:
-                pass
-
-
-def answer(connection: Connection, number: int, request: Method) -> None:
-    """Reply to `request` with what a broker might say."""
-    reply = plausible_reply(connection, request)
-    target = connection.channel(number) if number else connection
-    target.reply(reply)
-
-
-def plausible_reply(connection: Connection, request: Method) -> Method:
-    """The first of the methods that may answer `request`, its fields copied from the request where names agree."""
-    names = {kind.NAME: kind for kind in connection.dialect.replies[request.ID]}
-    kind: Any = names.get("basic.get-empty") or next(iter(names.values()))
-    values: dict[str, Any] = {}
-    for name, wire_type in kind.FIELDS:
-        if name in request.__match_args__ and wire_type != "bit":
-            values[name] = getattr(request, name)
-    if values.get("consumer_tag") == "":
-        values["consumer_tag"] = f"amq.ctag-{len(connection.channels)}-{request.METHOD_ID}"
-    reply: Method = kind(**values)
-    return reply
-
-
-class _End(Endpoint, Protocol):
-    """A connection of any version."""
-
-    @property
-    def is_open(self) -> bool: ...
-
-    @property
-    def report(self) -> CloseReport | None: ...
-
-
-class Joined(Generic[C]):
-    """Two endpoints of one version and what lies between them, the base of every version's Pair.
-
-    `applications` are called with each event before the next one is taken. `sent[side]` are all octets
-    that `side` has sent, `events[side]` what was returned on that side (see `take`), `flying[side]` what that
-    side sent and the other has not received. `chunks` cuts every arrival; `observer` sees what is sent.
-    """
-
-    def __init__(
-        self,
-        client: C,
-        server: C,
-        applications: dict[Side, Callable[[C, Event], None]],
-        chunks: Chunks | None,
-        observer: Observing | Iterable[Observing] | None,
-    ) -> None:
-        self.ends = {Side.CLIENT: client, Side.SERVER: server}
-        self.applications = applications
+        self.kit = kit
+        self.ends = {Side.CLIENT: kit.end(Side.CLIENT, client), Side.SERVER: kit.end(Side.SERVER, server)}
+        self.applications: dict[Side, Application[C]] = {**kit.applications(), **(applications or {})}
         self.chunks = chunks
         self.observers: tuple[Observing, ...] = ()
         if observer is not None:
@@ -195,6 +82,11 @@ class Joined(Generic[C]):
         """Each event, before the next one is taken."""
         self.events[side].append(event)
         self.applications[side](self.ends[side], event)
+
+    def tell(self, hear: Callable[[Side, Event], object]) -> None:
+        """From now on `hear` gets each event, with its side, behind the application that is there."""
+        for side, application in self.applications.items():
+            self.applications[side] = partial(_both, application, partial(hear, side))
 
     def drain(self, side: Side) -> bool:
         """Take the events of one side until it has none; whether there were any."""
@@ -324,49 +216,9 @@ class Joined(Generic[C]):
                 end.handle_timeout(self.now)
 
 
-class Pair(Joined[Connection]):
-    """Endpoints of 0-8 or 0-9-1."""
-
-    def __init__(
-        self,
-        version: Version = AMQP_0_9_1,
-        *,
-        client: Config | None = None,
-        server: Config | None = None,
-        applications: dict[Side, Callable[[Connection, Event], None]] | None = None,
-        chunks: Chunks | None = None,
-        observer: Observing | None = None,
-    ) -> None:
-        self.version = version
-        ends = connection_of(version, Side.CLIENT, client), connection_of(version, Side.SERVER, server)
-        told: dict[Side, Callable[[Connection, Event], None]] = {Side.CLIENT: Client(), Side.SERVER: Server()}
-        super().__init__(*ends, {**told, **(applications or {})}, chunks, observer)
-
-    def method(self, name: str, **fields: Any) -> Any:
-        """The method record `name` of this version."""
-        return self.client.dialect.named[name](**fields)
-
-    def has(self, name: str) -> bool:
-        """Whether this version has the method `name`."""
-        return name in self.client.dialect.named
-
-    def channel(self) -> Any:
-        """A new client channel, open at both ends. Its methods are those of `Channel`."""
-        channel = self.client.open_channel()
-        self.pump()
-        assert channel.is_open, self.events
-        return channel
-
-    def peer(self, channel: Any) -> Any:
-        """The server's end of a client's channel."""
-        return self.server.channel(channel.number)
-
-
-def asked(version: Version, **changes: Any) -> tuple[Pair, Any, Any]:
-    """A pair whose server answers nothing by itself, and both ends of a channel."""
-    pair = Pair(version, applications={Side.SERVER: Server(reply=False, confirm=False)}, **changes)
-    channel = pair.open().channel()
-    return pair, channel, pair.peer(channel)
+def _both(first: Application[C], then: Callable[[Event], object], connection: C, event: Event) -> None:
+    first(connection, event)
+    then(event)
 
 
 def told(event: Event) -> str:
@@ -401,40 +253,34 @@ def pieces(*sizes: int) -> Chunks:
     return cut
 
 
-def held_octets(connection: Connection) -> int:
-    """Octets that an endpoint keeps: unparsed, of bodies under way, waiting to be sent, in events not yet taken."""
-    # The gauge of the memory bounds reads what no application needs to see.
-    inside: Any = connection
-    total: int = len(inside._buffer) + inside._out.size
-    for channel in inside._channels.values():
-        for content in (channel.client_content, channel.server_content):
-            if content is not None:
-                total += sum([len(part) for part in content.parts]) + len(content.properties)
-    for event in inside._events:
-        total += len(getattr(event, "body", b"")) + len(getattr(event, "data", b""))
-    return total
-
-
 def structure(value: Any) -> object:
     """What a pickle of `value` says, without its sharing: equal for two endpoints in the same state."""
     return _structure(value, {})
 
 
+# Most of what a state holds: exact types, looked up before anything else is asked.
+_PLAIN: Final = frozenset((type(None), bool, int, float, str, bytes))
+
+
 def _structure(value: Any, seen: dict[int, int]) -> object:
-    if value is None or isinstance(value, bool | int | float | str | bytes | Enum):
+    kind: Any = value.__class__
+    if kind in _PLAIN:
+        return value
+    if isinstance(value, (tuple, list, deque)):
+        return [each if each.__class__ in _PLAIN else _structure(each, seen) for each in cast("list[Any]", value)]
+    if kind is dict:
+        return [_structure(item, seen) for item in value.items()]
+    if isinstance(value, (bool, int, float, str, bytes, Enum)):
         return value
     if isinstance(value, MethodType):
         return [value.__name__, _structure(value.__self__, seen)]
-    if isinstance(value, bytearray | type) or callable(value):
+    if isinstance(value, (bytearray, type)) or callable(value):
         return repr(value)
     if id(value) in seen:
         return ("seen", seen[id(value)])
-    if isinstance(value, tuple | list | deque):
-        return [_structure(each, seen) for each in cast("list[Any]", value)]
-    kind: Any = value.__class__
-    if kind is dict:
-        return [_structure(item, seen) for item in value.items()]
-    seen[id(value)] = len(seen)
+    if not isinstance(value, Struct):
+        # A record of 0-10 never changes: one that several share is as good as several.
+        seen[id(value)] = len(seen)
     reduced = value.__reduce_ex__(4)
     if isinstance(reduced, str):
         return reduced

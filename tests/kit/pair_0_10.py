@@ -1,53 +1,53 @@
-"""Pair: a client and a server of AMQP 0-10 joined in memory, whose transport can be cut at any octet."""
+"""Pair of 0-10: with sessions, and watched by an observer where a test asks for it."""
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
-from amqp_sansio import AuthenticationRequested, Event, Observer, OpenRequested, Side, Signal
-from amqp_sansio.amqp_0_10 import Config, Connection
-from amqp_sansio.observer import Observed, Violation
-from amqp_sansio.sasl import Plain
-from tests.kit.pair import Chunks, Joined
+from amqp_sansio import Side, Signal
+from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.observer import Observer, Violation
+from tests.kit import pair
+from tests.kit.versions import KIT_0_10
 
-
-def client_config(**changes: Any) -> Config:
-    """A client's configuration, and what the test changes."""
-    values: dict[str, Any] = {"sasl": Plain("guest", "guest"), "session_prefix": "s-", **changes}
-    return Config(**values)
+client_config: Final = KIT_0_10.client_config
+server_config: Final = KIT_0_10.server_config
 
 
-def server_config(**changes: Any) -> Config:
-    """A server's configuration, and what the test changes."""
-    return Config(**changes)
+class Watch:
+    """An observer beside a pair; `violations` are the broken rules that it has seen."""
 
-
-def connection_of(side: Side, config: Config | None = None) -> Connection:
-    """A fresh endpoint."""
-    if side is Side.CLIENT:
-        return Connection.client(config or client_config())
-    return Connection.server(config or server_config())
-
-
-class Pair(Joined[Connection]):
-    """Endpoints of 0-10, whose server lets everybody in.
-
-    `application` hears each event. With `watched` an observer sees what is sent: `units` and `violations`.
-    """
-
-    def __init__(
-        self,
-        *,
-        client: Config | None = None,
-        server: Config | None = None,
-        chunks: Chunks | None = None,
-        watched: bool = False,
-    ) -> None:
-        self.application: Callable[[Side, Event], None] | None = None
-        self.observer = Observer(client="client") if watched else None
-        self.units: list[Observed] = []
+    def __init__(self) -> None:
         self.violations: list[Violation] = []
-        ends = connection_of(Side.CLIENT, client), connection_of(Side.SERVER, server)
-        super().__init__(*ends, {}, chunks, self.observer)
+        self._observer = Observer(client=Side.CLIENT.value)
+
+    def receive_data(self, data: bytes, sender: str, at_ns: int) -> None:
+        """Octets were sent."""
+        self._observer.receive_data(data, sender, at_ns)
+        self._take()
+
+    def finish(self, at_ns: int) -> None:
+        """No more will come."""
+        self._observer.finish(at_ns)
+        self._take()
+
+    def _take(self) -> None:
+        while not isinstance(event := self._observer.next_event(), Signal):
+            if isinstance(event, Violation):
+                self.violations.append(event)
+
+
+class Pair(pair.Pair[amqp.Connection]):
+    """Endpoints of 0-10. With `watched` an observer sees what is sent, and notes `violations`."""
+
+    def __init__(self, *, watched: bool = False, **options: Any) -> None:
+        """As any pair; `options` are those of the base."""
+        self._watch = Watch() if watched else None
+        super().__init__(KIT_0_10, observer=self._watch, **options)
+
+    @property
+    def violations(self) -> list[Violation]:
+        """The rules that were seen broken."""
+        assert self._watch is not None, "nobody watches"
+        return self._watch.violations
 
     def sessions(self, name: str = "s", *, timeout: int | None = 60, now: bool = True) -> tuple[Any, Any]:
         """Both ends of a new session; `now`: in step already."""
@@ -60,34 +60,8 @@ class Pair(Joined[Connection]):
             assert other.is_attached
         return session, other
 
-    def hear(self, side: Side, event: Event) -> None:
-        """Each event, before the next one is taken."""
-        self.events[side].append(event)
-        if isinstance(event, AuthenticationRequested):
-            self.ends[side].accept_authentication()
-        elif isinstance(event, OpenRequested):
-            self.ends[side].accept_open()
-        if self.application is not None:
-            self.application(side, event)
-
-    def write(self, side: Side, max_bytes: int | None = None) -> bool:
-        """As the base's, and takes what the observer says."""
-        wrote = super().write(side, max_bytes)
-        self._watch()
-        return wrote
-
-    def _watch(self) -> None:
-        if self.observer is None:
-            return
-        while not isinstance(event := self.observer.next_event(), Signal):
-            if isinstance(event, Observed):
-                self.units.append(event)
-            elif isinstance(event, Violation):
-                self.violations.append(event)
-
     def cut(self, *arriving: int, lose: bool = True, reason: str = "reset") -> None:
         """As the base's, and the observer knows the end."""
         super().cut(*arriving, lose=lose, reason=reason)
-        if self.observer is not None:
-            self.observer.finish(round(self.now * 1_000_000_000))
-            self._watch()
+        if self._watch is not None:
+            self._watch.finish(round(self.now * 1_000_000_000))

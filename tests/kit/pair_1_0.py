@@ -1,116 +1,24 @@
-"""Pair: a client and a server of AMQP 1.0 joined in memory, with a clock that jumps to the next deadline."""
+"""Pair of 1.0: with sessions and links."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
-from amqp_sansio import AuthenticationRequested, Event, OpenRequested
-from amqp_sansio.amqp_1_0 import Source, Target
-from amqp_sansio.amqp_1_0.endpoint.config import Config
-from amqp_sansio.amqp_1_0.endpoint.connection import Connection
-from amqp_sansio.amqp_1_0.endpoint.events import Delivery, LinkRequested, SessionRequested
+from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.endpoint import Side
-from tests.kit.pair import Chunks, Joined, Observing
+from tests.kit import pair
+from tests.kit.versions import KIT_1_0
 
-Application = Callable[[Connection, Event], None]
-
-
-def client_config(**changes: Any) -> Config:
-    """A client's configuration: no SASL, and what the test changes."""
-    values: dict[str, Any] = {"container_id": "client", **changes}
-    return Config(**values)
+client_config: Final = KIT_1_0.client_config
+server_config: Final = KIT_1_0.server_config
 
 
-def server_config(**changes: Any) -> Config:
-    """A server's configuration: no SASL, and what the test changes."""
-    values: dict[str, Any] = {"container_id": "server", **changes}
-    return Config(**values)
+class Pair(pair.Pair[amqp.Connection]):
+    """Endpoints of 1.0, which log in without SASL."""
 
-
-def connection_of(side: Side, config: Config | None = None) -> Connection:
-    """A fresh endpoint."""
-    if side is Side.CLIENT:
-        return Connection.client(config or client_config())
-    return Connection.server(config or server_config())
-
-
-class Accepting:
-    """An application that accepts everything: the client, its sessions and links, and every delivery.
-
-    Each switch turns one habit off. `credit` is what an accepted receiving link is granted, again and again.
-    """
-
-    def __init__(
-        self,
-        *,
-        login: bool = True,
-        opening: bool = True,
-        sessions: bool = True,
-        links: bool = True,
-        deliveries: bool = True,
-        credit: int = 100,
-    ) -> None:
-        self.login = login
-        self.opening = opening
-        self.sessions = sessions
-        self.links = links
-        self.deliveries = deliveries
-        self.credit = credit
-
-    def __call__(self, connection: Connection, event: Event) -> None:
-        match event:
-            case AuthenticationRequested() if self.login:
-                connection.accept_authentication()
-            case OpenRequested() if self.opening:
-                connection.accept_open()
-            case SessionRequested(channel) if self.sessions:
-                connection.session(channel).accept()
-            case LinkRequested(channel, handle) if self.links:
-                link: Any = connection.session(channel).link(handle)
-                accept_link(link)
-                if link.ROLE and self.credit:
-                    link.flow(self.credit)
-            case Delivery(channel, handle) if self.deliveries:
-                receiver: Any = connection.session(channel).link(handle)
-                if not event.settled:
-                    receiver.accept(event)
-                if self.credit:
-                    receiver.top_up(self.credit)
-            case _:
-                pass
-
-
-def accept_link(link: Any) -> None:
-    """Answer a peer's attach; a dynamic node gets the link's name as its address."""
-    asked = link.requested
-    termini: dict[str, Any] = {}
-    for name in ("source", "target"):
-        terminus = getattr(asked, name)
-        if isinstance(terminus, Source | Target) and terminus.dynamic:
-            termini[name] = terminus.replace(address=f"dynamic-{link.name}")
-    link.accept_attach(**termini)
-
-
-def listen(connection: Connection, event: Event) -> None:
-    """An application that only listens."""
-
-
-class Pair(Joined[Connection]):
-    """Endpoints of 1.0."""
-
-    def __init__(
-        self,
-        *,
-        client: Config | None = None,
-        server: Config | None = None,
-        applications: dict[Side, Application] | None = None,
-        chunks: Chunks | None = None,
-        observer: Observing | Iterable[Observing] | None = None,
-    ) -> None:
-        ends = connection_of(Side.CLIENT, client), connection_of(Side.SERVER, server)
-        told: dict[Side, Application] = {Side.CLIENT: Accepting(), Side.SERVER: Accepting()}
-        super().__init__(*ends, {**told, **(applications or {})}, chunks, observer)
+    def __init__(self, **options: Any) -> None:
+        """As any pair; `options` are those of the base."""
+        super().__init__(KIT_1_0, **options)
 
     def session(self, side: Side = Side.CLIENT) -> Any:
         """A new session of one side, open at both ends."""
@@ -129,17 +37,20 @@ class Pair(Joined[Connection]):
                     return other
         raise AssertionError(f"link {link.name} has no other end")
 
-    def reconnect(self, client: Config | None = None, server: Config | None = None) -> Pair:
+    def reconnect(self, client: amqp.Config | None = None, server: amqp.Config | None = None) -> Pair:
         """A new pair of connections with the same applications, at the same time."""
         again = Pair(
-            client=client or self.client.config, server=server or self.server.config, applications=self.applications,
-            chunks=self.chunks, observer=self.observers,
-        )  # fmt: skip
+            client=client or self.client.config,
+            server=server or self.server.config,
+            applications=self.applications,
+            chunks=self.chunks,
+            observer=self.observers,
+        )
         again.now = self.now
         return again
 
 
-def held_octets(connection: Connection) -> int:
+def held_octets(connection: amqp.Connection) -> int:
     """Octets that an endpoint keeps: unparsed, of deliveries under way, waiting to be sent, in events not yet taken."""
     # The gauge of the memory bounds reads what no application needs to see.
     inside: Any = connection

@@ -15,40 +15,52 @@ import uuid
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
-from types import ModuleType
 from typing import Any, Final
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Event, ScramKeysRequested, Version, amqp_0_10, amqp_1_0
+from amqp_sansio import (
+    AMQP_0_8,
+    AMQP_0_9_1,
+    AMQP_0_10,
+    AMQP_1_0,
+    Event,
+    ScramKeysRequested,
+    Version,
+    amqp_0_10,
+    amqp_1_0,
+)
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain, ScramSha256, scram_keys
-from tests.kit import driving, driving_1_0, pair, pair_0_10, pair_1_0
-from tests.kit.facing_0_10 import Play
-from tests.kit.pair import SIDES, Joined, told
+from tests.kit import pair_0_10, pair_1_0, pair_classic
+from tests.kit.applications import Accepting, Server
+from tests.kit.pair import SIDES, Pair, told
+from tests.kit.runs import RUNS
 
 
 class Impure(Exception):
     """Something of the core asked for the time, for randomness, or for the outside world."""
 
 
-def forbid() -> None:
-    """Make every function of the impure modules raise."""
+CALLS: Final = (
+    *("time.time()", "time.monotonic()", "time.sleep(0)", "random.random()", "random.Random()"),
+    *("os.urandom(1)", "secrets.token_bytes(1)", "uuid.uuid4()", "socket.socket()"),
+)
+"""Some of what is forbidden, as expressions."""
+
+
+def forbid(put: Callable[[object, str, object], None] = setattr) -> None:
+    """Make every function of the impure modules raise; `put` sets their attributes."""
 
     def refuse(*arguments: Any, **named: Any) -> Any:
         raise Impure
 
     for module in (time, random, secrets, uuid, socket):
-        _replace(module, refuse)
-    os.urandom = refuse
-    os.getrandom = refuse
-    os.getpid = refuse
-
-
-def _replace(module: ModuleType, refuse: Any) -> None:
-    for name in dir(module):
-        value = getattr(module, name)
-        if callable(value) and not name.startswith("__") and not _is_exception(value):
-            setattr(module, name, refuse)
+        for name in dir(module):
+            value = getattr(module, name)
+            if callable(value) and not name.startswith("__") and not _is_exception(value):
+                put(module, name, refuse)
+    for name in ("urandom", "getrandom", "getpid"):
+        put(os, name, refuse)
 
 
 def _is_exception(value: Any) -> bool:
@@ -100,7 +112,7 @@ class ScramPair(pair_0_10.Pair):
         give_keys(self.ends[side], event)
 
 
-def shown(*pairs: Joined[Any]) -> list[str]:
+def shown(*pairs: Pair[Any]) -> list[str]:
     """All events and octets of pairs."""
     return [
         *[told(event) for each in pairs for events in each.events.values() for event in events],
@@ -111,11 +123,11 @@ def shown(*pairs: Joined[Any]) -> list[str]:
 def use_classic(version: Version) -> list[str]:
     """An opening with SCRAM, tables with all sorts of keys, and a close."""
     given = properties(50)
-    ends = pair.Pair(
+    ends = pair_classic.Pair(
         version,
-        client=pair.client_config(sasl=LOGIN, properties=given, heartbeat=5.0),
-        server=pair.server_config(**OFFER, heartbeat=5.0),
-        applications={Side.SERVER: ScramServer(pair.Server())},
+        client=pair_classic.client_config(sasl=LOGIN, properties=given, heartbeat=5.0),
+        server=pair_classic.server_config(**OFFER, heartbeat=5.0),
+        applications={Side.SERVER: ScramServer(Server())},
     ).open()
     assert ends.server.mechanism == "SCRAM-SHA-256"
     ends.channel().publish(b"body", routing_key="q", properties=BasicProperties(headers=given))
@@ -163,7 +175,7 @@ def use_1_0() -> list[str]:
     ends = pair_1_0.Pair(
         client=pair_1_0.client_config(sasl=LOGIN, properties=properties(8), idle_time_out=5.0),
         server=pair_1_0.server_config(**OFFER, idle_time_out=5.0, offered_capabilities=("c", "b", "a")),
-        applications={Side.SERVER: ScramServer(pair_1_0.Accepting())},
+        applications={Side.SERVER: ScramServer(Accepting())},
     ).open()
     assert ends.server.mechanism == "SCRAM-SHA-256"
     session = ends.session()
@@ -185,38 +197,35 @@ def use_1_0() -> list[str]:
     return [*saved, *shown(ends)]
 
 
-def drive(make: Callable[..., Any], places: int, seed: int) -> list[str]:
-    """What a random run of a Driver shows; an operation's first number is below `places`."""
-    source = numbers(seed)
-    driver = make(damage=seed % 2 == 0)
-    for _ in range(120):
-        driver.apply((next(source) % 256, next(source) % places, next(source) % 256))
-    driver.finish()
-    return list(driver.trace())
+def octets(seed: int, count: int) -> bytes:
+    """So many octets that a seed gives."""
+    return bytes([number % 256 for number in islice(numbers(seed), count)])
+
+
+def drive(version: Version, seed: int) -> list[str]:
+    """What a random run between two ends shows."""
+    return RUNS[version].trace(octets(seed, 360), damage=seed % 2 == 0)
 
 
 def play(seed: int) -> list[str]:
     """What a random run of 0-10 shows."""
-    octets = bytes([number % 256 for number in islice(numbers(seed), 600)])
-    played = Play(octets, SIDES[seed % 2], above=(None, 0, 200)[seed % 3])
-    played.run()
-    return played.trace
+    return RUNS[AMQP_0_10].trace(octets(seed, 600), side=SIDES[seed % 2], above=(None, 0, 200)[seed % 3])
 
 
-RUNS: Final[dict[str, tuple[Callable[[], list[str]], Callable[[int], list[str]], int]]] = {
-    "0-8": (partial(use_classic, AMQP_0_8), partial(drive, partial(driving.Driver, AMQP_0_8), 8), 30),
-    "0-9-1": (partial(use_classic, AMQP_0_9_1), partial(drive, partial(driving.Driver, AMQP_0_9_1), 8), 30),
+USES: Final[dict[str, tuple[Callable[[], list[str]], Callable[[int], list[str]], int]]] = {
+    "0-8": (partial(use_classic, AMQP_0_8), partial(drive, AMQP_0_8), 30),
+    "0-9-1": (partial(use_classic, AMQP_0_9_1), partial(drive, AMQP_0_9_1), 30),
     "0-10": (use_0_10, play, 8),
-    "1.0": (use_1_0, partial(drive, driving_1_0.Driver, 256), 20),
+    "1.0": (use_1_0, partial(drive, AMQP_1_0), 20),
 }
 """A use of each version that is chosen, random ones, and how many of these."""
 
 
-def digest(version: str) -> str:
-    """The digest of all that the runs of a version show."""
-    use, random_use, count = RUNS[version]
+def digest(version: str, most: int = sys.maxsize) -> str:
+    """The digest of all that the runs of a version show, with so many random ones at most."""
+    use, random_use, count = USES[version]
     total = hashlib.sha256()
-    for lines in (use(), *[random_use(seed) for seed in range(1, count + 1)]):
+    for lines in (use(), *[random_use(seed) for seed in range(1, min(count, most) + 1)]):
         total.update("\n".join(lines).encode("utf-8", "backslashreplace"))
     return total.hexdigest()
 

@@ -48,8 +48,8 @@ class RecordedWorld(World):
         self._open: set[int] = set()
         super().__init__(**arguments)
 
-    def open_line(self, host: str, end: End) -> Line:
-        line = super().open_line(host, end)
+    def open_line(self, host: str, port: int, end: End, client: str = "") -> Line:
+        line = super().open_line(host, port, end, client)
         number, octets = self._writer.open(f"10.0.0.1:{40_000 + line.number}", "10.0.0.2:5672", self.now_ns)
         self._octets.append(octets)
         self._open.add(number)

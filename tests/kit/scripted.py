@@ -7,8 +7,11 @@ from functools import partial
 from typing import Any, Self, TypeVar
 
 from amqp_sansio import Event, Signal
-from amqp_sansio.amqp_0_9_1 import Method
+from amqp_sansio.amqp_0_9_1 import BasicProperties, Method, get_dialect
 from amqp_sansio.amqp_0_10 import CommandReceived
+from amqp_sansio.broker import commands
+from amqp_sansio.broker.contents.classic import ClassicContent
+from amqp_sansio.versions import AMQP_0_9_1
 from amqp_sansio_asyncio.broker_driver import BrokerDriver
 from amqp_sansio_pytest import EmbeddedBroker
 
@@ -143,8 +146,16 @@ class ScriptedBroker(EmbeddedBroker):
     def fill(self, queue: str, *bodies: bytes) -> None:
         """Put messages into a queue, which is declared."""
         self.preload({"queues": [{"name": queue, "durable": False}]})
-        for body in bodies:
-            self.publish(body, routing_key=queue)
+        tables = get_dialect("0-9-1-rabbit").tables
+        properties = BasicProperties().encode(tables)
+
+        def publish() -> None:
+            service = self.service
+            owner = service.owner("/")
+            for body in bodies:
+                service.apply(commands.Publish(owner, "", queue, ClassicContent(AMQP_0_9_1, properties, tables, body)))
+
+        self.act(publish)
 
     def bodies(self, queue: str) -> list[bytes]:
         """The messages that are in a queue."""

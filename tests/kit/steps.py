@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tools.steps import count_steps
+from tools.steps import count_steps, peak_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,4 +16,4 @@ def assert_linear(make: Callable[[int], Callable[[], object]], size: int) -> Non
     assert twice <= 2.2 * once, f"{size}: {once} steps, {2 * size}: {twice} steps"
 
 
-__all__ = ["assert_linear", "count_steps"]
+__all__ = ["assert_linear", "count_steps", "peak_of"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
-from time import monotonic, sleep
 from typing import Any, Final
 
 import pytest
@@ -12,6 +12,8 @@ import pytest
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Accepted, Version, amqp_1_0
 from amqp_sansio.broker import Settings
 from amqp_sansio_sync import connect
+from amqp_sansio_sync.simulated import SimulatedSystem
+from amqp_sansio_sync.system import Thread, current
 from tests.kit.scripted import ScriptedBroker
 
 WAIT: Final = 20.0
@@ -22,16 +24,40 @@ each_version = pytest.mark.parametrize("version", VERSIONS, ids=lambda each: eac
 
 def wait_until(condition: Callable[[], object]) -> None:
     """Wait for another thread."""
-    end = monotonic() + WAIT
+    system = current()
+    end = system.now() + WAIT
     while not condition():
-        assert monotonic() < end, "it didn't happen in time"
-        sleep(0.001)
+        assert system.now() < end, "it didn't happen in time"
+        system.sleep(0.001)
+
+
+def keepers() -> int:
+    """The threads that send heartbeats."""
+    system = current()
+    threads = system.threads if isinstance(system, SimulatedSystem) else threading.enumerate()
+    return sum(each.name == "amqp-sansio-keeper" for each in threads)
+
+
+def started(work: Callable[..., object], *arguments: object) -> Thread:
+    """Start a thread: one of the machine, or one of the world that the test runs in."""
+    return current().start(lambda: work(*arguments), "worker")
+
+
+def finished(*threads: Thread) -> None:
+    """Wait for the end of threads."""
+    for thread in threads:
+        thread.join(3 * WAIT)
+        assert not thread.is_alive()
+
+
+Made = Callable[..., ScriptedBroker]
+"""Makes a broker that a test reaches: one of its world, or one of the machine."""
 
 
 @contextmanager
-def brisk(**options: Any) -> Generator[ScriptedBroker]:
-    """A broker with the queue "jobs" that ends a connection after two seconds of silence."""
-    with ScriptedBroker(clock="real", settings=Settings(heartbeat=1.0), **options) as broker:
+def brisk(made: Made, **options: Any) -> Generator[ScriptedBroker]:
+    """A broker with the queue "jobs" that ends a connection after two seconds of silence; `made` makes brokers."""
+    with made(clock="real", settings=Settings(heartbeat=1.0), **options) as broker:
         broker.fill("jobs")
         yield broker
 
@@ -70,7 +96,8 @@ class SyncUser:
     def another(self) -> SyncUser:
         """A user with a channel of its own on the same connection."""
         other = object.__new__(SyncUser)
-        other.version, other.connection = self.version, self.connection
+        other.version = self.version
+        other.connection = self.connection
         other._of_channel()
         return other
 
@@ -137,4 +164,15 @@ class SyncUser:
         self.connection.__exit__(*error)
 
 
-__all__ = ["VERSIONS", "WAIT", "SyncUser", "brisk", "each_version", "wait_until"]
+__all__ = [
+    "VERSIONS",
+    "WAIT",
+    "Made",
+    "SyncUser",
+    "brisk",
+    "each_version",
+    "finished",
+    "keepers",
+    "started",
+    "wait_until",
+]

@@ -1,4 +1,4 @@
-"""Rows of the four tables in one form, whichever engine made them."""
+"""Rows of the five tables in one form, whichever engine made them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amqp_sansio.capture import CaptureDamage, Segment, read_segments
-from amqp_sansio.tables import COLUMNS, replay_segments
+from amqp_sansio.recorded.tables import COLUMNS, replay_segments
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -36,7 +36,8 @@ def segments_of(paths: Iterable[Path], *, apart: bool = False) -> list[Segment |
 def local_rows(segments: Iterable[Segment | CaptureDamage], *, body: str = "size") -> Rows:
     """The local engine's rows."""
     rows: dict[str, list[Sequence[object]]] = {table: [] for table in COLUMNS}
-    for table, row in replay_segments(segments, body=body):
+    # Spark takes flows apart: no other one tells the roles in one.
+    for table, row in replay_segments(segments, body=body, servers=()):
         rows[table].append(row)
     return {table: normal(table, found) for table, found in rows.items()}
 

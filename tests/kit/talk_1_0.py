@@ -114,9 +114,14 @@ def credit(handle: int, count: int = 100) -> amqp.Performative:
     from amqp_sansio.amqp_1_0 import Flow
 
     return Flow(
-        next_incoming_id=0, incoming_window=1000, next_outgoing_id=0, outgoing_window=1000, handle=handle,
-        delivery_count=0, link_credit=count,
-    )  # fmt: skip
+        next_incoming_id=0,
+        incoming_window=1000,
+        next_outgoing_id=0,
+        outgoing_window=1000,
+        handle=handle,
+        delivery_count=0,
+        link_credit=count,
+    )
 
 
 def transfer(

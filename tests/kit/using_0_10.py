@@ -1,18 +1,16 @@
 """An application of AMQP 0-10 that does whatever it can, and what must be true of its endpoint all the time."""
 
 # pyright: reportPrivateUsage=false
-import pickle
-from collections.abc import Callable
 from typing import Any
 
-from amqp_sansio import By, CloseReport, CodecError, EndpointClosed, Event, LocalProtocolError, Pending
+from amqp_sansio import By, CloseReport, Event, Pending
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.model.states import Attachment
+from tests.kit import using
 from tests.kit.books_0_10 import check_receiving, check_sending
-from tests.kit.hostile_0_10 import DESTINATIONS, XIDS, Choices
-from tests.kit.telling import Telling
+from tests.kit.choices import Choices
+from tests.kit.hostile_0_10 import DESTINATIONS, XIDS
 
-REFUSED = (LocalProtocolError, EndpointClosed, CodecError)
 BODIES = (b"", b"x", b"y" * 300, b"z" * 5000)
 RESULTS: dict[str, Any] = {
     each.NAME: each
@@ -28,35 +26,45 @@ RESULTS: dict[str, Any] = {
     )
 }
 COMMANDS: tuple[Any, ...] = (
-    amqp.QueueQuery("q"), amqp.QueueDelete("q"), amqp.MessageSubscribe("q", "d", 0, 0),
-    amqp.MessageSubscribe("q", "e", 1, 0), amqp.MessageSetFlowMode("d", 0), amqp.MessageSetFlowMode("e", 1),
-    amqp.MessageStop("d"), amqp.MessageStop("e"), amqp.MessageFlush("d"), amqp.MessageCancel("d"),
-    amqp.MessageCancel("e"), amqp.TxSelect(), amqp.TxCommit(), amqp.TxRollback(), amqp.DtxSelect(),
-    amqp.DtxStart(XIDS[0]), amqp.DtxEnd(XIDS[0]), amqp.DtxCommit(XIDS[0]), amqp.QueueQuery("q" * 300),
-)  # fmt: skip
+    amqp.QueueQuery("q"),
+    amqp.QueueDelete("q"),
+    amqp.MessageSubscribe("q", "d", 0, 0),
+    amqp.MessageSubscribe("q", "e", 1, 0),
+    amqp.MessageSetFlowMode("d", 0),
+    amqp.MessageSetFlowMode("e", 1),
+    amqp.MessageStop("d"),
+    amqp.MessageStop("e"),
+    amqp.MessageFlush("d"),
+    amqp.MessageCancel("d"),
+    amqp.MessageCancel("e"),
+    amqp.TxSelect(),
+    amqp.TxCommit(),
+    amqp.TxRollback(),
+    amqp.DtxSelect(),
+    amqp.DtxStart(XIDS[0]),
+    amqp.DtxEnd(XIDS[0]),
+    amqp.DtxCommit(XIDS[0]),
+    amqp.QueueQuery("q" * 300),
+)
 OVER = CloseReport(By.LOCAL, 0, "over")
 
 
-class Using:
-    """An application that answers when it likes, and uses what there is. Commands may raise what they promise.
+class Using(using.Using):
+    """As any; `kept` are the states of sessions that may be resumed."""
 
-    `handles` are all that commands gave. `kept` are the states of sessions that may be resumed.
-    """
+    end: amqp.Connection
+    patience = 4
 
     def __init__(self, choices: Choices, end: amqp.Connection, *, check: bool = False) -> None:
-        self.choices = choices
-        self.end = end
-        self.check = check
-        self.telling = Telling()
-        self.handles: list[Pending[Any]] = []
+        super().__init__(choices, end, check=check)
         self.kept: list[amqp.SessionState] = []
         self.sessions: dict[int, amqp.Session] = {}
         self.asked: amqp.SessionRequested | None = None
         self.xids = XIDS
 
     def hear(self, event: Event) -> None:
-        """Remember what an event asks for."""
-        self.telling(event)
+        """Remember what an event asks for, and what is left of a session."""
+        super().hear(event)
         if isinstance(event, amqp.SessionRequested):
             self.asked = event
         elif isinstance(event, amqp.SessionClosed):
@@ -66,24 +74,19 @@ class Using:
             if event.resumable:
                 self.kept.append(session.detached_state())
 
-    def act(self) -> None:
-        """Do something, if it can be done."""
-        act = self.choices.of(_ACTS)
-        if self.asked is not None and self.choices.below(4):
-            act = Using.answer
-        before = pickle.dumps(self.end) if self.check else b""
-        try:
-            given: Any = act(self)
-        except REFUSED as error:
-            assert not self.check or pickle.dumps(self.end) == before, (act.__name__, error)
-            return
+    @property
+    def is_asked(self) -> bool:
+        """Whether a session is requested."""
+        return self.asked is not None
+
+    def keep(self, given: Any) -> None:
+        """Keep a handle, or a session and the handle of its opening."""
         if isinstance(given, amqp.Session):
             self.sessions[given.channel] = given
             given = given.opening
-        for each in given if given.__class__ is tuple else (given,):
-            if each.__class__ is Pending:
-                assert not each.done
-                self.handles.append(each)
+        if given.__class__ is Pending:
+            assert not given.done
+            self.handles.append(given)
 
     def end_all(self) -> None:
         """What is kept won't be resumed any more."""
@@ -210,7 +213,7 @@ class Using:
         return None
 
 
-_ACTS: tuple[Callable[[Using], object], ...] = (
+Using.acts = (
     *(Using._open, Using._open, Using._resume, Using._resume, Using._transfer, Using._transfer),
     *(Using._transfer, Using._call, Using._call, Using._call, Using._call, Using._sync),
     *(Using._complete, Using._complete, Using._complete, Using._settle, Using._settle, Using._settle),

@@ -1,11 +1,10 @@
 """An application of AMQP 1.0 that does whatever it can, and what must be true of its endpoint all the time."""
 
 # pyright: reportPrivateUsage=false
-import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from amqp_sansio import By, Closed, CodecError, EndpointClosed, Event, Failed, LocalProtocolError, Pending, Scope, Side
+from amqp_sansio import By, Closed, Event, Failed, LocalProtocolError, Pending, Scope, Side
 from amqp_sansio.amqp_1_0 import (
     Accepted,
     Coordinator,
@@ -24,29 +23,27 @@ from amqp_sansio.amqp_1_0 import (
 )
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.amqp_1_0.model.link_state import LinkModel
-from tests.kit.hostile_1_0 import NAMES, PAYLOADS, STATES, TAGS, Choices
+from tests.kit import using
+from tests.kit.applications import accept_link, listen
+from tests.kit.choices import Choices
+from tests.kit.hostile_1_0 import NAMES, PAYLOADS, STATES, TAGS
 from tests.kit.pair import SIDES, Observing
-from tests.kit.pair_1_0 import Pair, accept_link, client_config, listen, server_config
+from tests.kit.pair_1_0 import Pair, client_config, server_config
 from tests.kit.small import small_limits
 from tests.kit.telling import Telling
 
-REFUSED = (LocalProtocolError, EndpointClosed, CodecError)
 
+class Using(using.Using):
+    """As any; `at_once` are the handles that were done at once, `saved` states of links."""
 
-class Using:
-    """An application that answers when it likes, and uses what there is. Commands may raise what they promise.
-
-    `handles` are all that commands gave, `at_once` those of them that were done then. `saved` are states of links.
-    """
+    end: Connection
+    patience = 2
 
     def __init__(self, choices: Choices, end: Connection, *, check: bool = False) -> None:
-        self.choices = choices
-        self.end = end
-        self.check = check
+        super().__init__(choices, end, check=check)
         self.payloads: Sequence[bytes] = PAYLOADS
         self.states: Sequence[Any] = STATES
-        self.telling = LinkTelling()
-        self.handles: list[Pending[Any]] = []
+        self.telling: LinkTelling = LinkTelling()
         self.at_once: list[Pending[Any]] = []
         self.saved: list[LinkState] = []
         self.asked: list[tuple[int, int | None]] = []
@@ -54,8 +51,8 @@ class Using:
         self.links: list[Any] = []
 
     def hear(self, event: Event) -> None:
-        """Remember what an event asks for."""
-        self.telling(event)
+        """Remember what an event asks for, and what may be settled."""
+        super().hear(event)
         if isinstance(event, SessionRequested):
             self.asked.append((event.channel, None))
         elif isinstance(event, LinkRequested):
@@ -63,27 +60,18 @@ class Using:
         elif isinstance(event, Delivery):
             self.deliveries.append(event)
 
-    def act(self) -> None:
-        """Do something, if it can be done."""
-        act = self.choices.of(_ACTS)
-        if self.asked and self.choices.below(2):
-            act = Using.answer
-        before = pickle.dumps(self.end) if self.check else b""
-        try:
-            given = act(self)
-        except REFUSED as error:
-            assert not self.check or pickle.dumps(self.end) == before, (act.__name__, error)
-            return
-        some: Any = given
-        for each in some if given.__class__ is tuple else (some,):
-            handle: Any = getattr(each, "opening", each)
-            if isinstance(each, LinkModel):
-                self.telling.opened(each)
-            if handle.__class__ is Pending:
-                self._note(handle)
+    @property
+    def is_asked(self) -> bool:
+        """Whether a session or a link is requested."""
+        return bool(self.asked)
 
-    def _note(self, handle: Pending[Any]) -> None:
-        (self.at_once if handle.done else self.handles).append(handle)
+    def keep(self, given: Any) -> None:
+        """Keep a handle, or the handle of an opening."""
+        if isinstance(given, LinkModel):
+            self.telling.opened(given)
+        handle: Any = getattr(given, "opening", given)
+        if handle.__class__ is Pending:
+            (self.at_once if handle.done else self.handles).append(handle)
 
     def answer(self) -> object:
         """Answer the oldest question, or the newest."""
@@ -230,7 +218,7 @@ class Using:
         return None
 
 
-_ACTS: tuple[Callable[[Using], object], ...] = (
+Using.acts = (
     *(Using.answer, Using.answer, Using.answer, Using.answer, Using._open_session),
     *(Using._open_sender, Using._open_receiver, Using._send, Using._send, Using._send, Using._parts),
     *(Using._settle, Using._take, Using._take, Using._flow, Using._leave, Using._drained, Using._end),
@@ -304,8 +292,11 @@ class LinkTelling(Telling):
 
 
 COMMON: dict[str, Any] = {
-    "limits": small_limits(unsettled=30, consumers=6), "max_frame_size": 512, "incoming_window": 6, "channel_max": 2,
-}  # fmt: skip
+    "limits": small_limits(unsettled=30, consumers=6),
+    "max_frame_size": 512,
+    "incoming_window": 6,
+    "channel_max": 2,
+}
 BOUNDS = {"1.0/transport/open/channel-max", "1.0/transport/session/handle-max"}
 """Both ends together may want more sessions or links than there are numbers."""
 _PAYLOADS = tuple([Message(bytes(size)).encode() for size in (1, 20, 300, 600, 2000)])

@@ -1,257 +1,173 @@
-"""Wire of 0-10: one real endpoint that faces a peer whose octets the test writes by hand (`octets_0_10`)."""
+"""Wire for AMQP 0-10: a client's connection over TCP that opens sessions, asks and waits, is recorded and cut."""
 
-# The id of a command isn't on the wire, and no handle shows it.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import pickle
+import socket
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from amqp_sansio import By, Closed, CloseHint, Failed, RemoteProtocolError, Scope
+from amqp_sansio import Failed
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio.endpoint import Side
-from amqp_sansio.sasl import Plain
-from tests.kit.facing import CLIENT, SERVER, Faced
-from tests.kit.octets_0_10 import (
-    CLOSE_OK,
-    HEADER,
-    Sent,
-    attach,
-    attached,
-    command_point,
-    completed,
-    detached,
-    expected,
-    flow,
-    open_,
-    open_ok,
-    parse,
-    request_timeout,
-    routed,
-    start,
-    start_ok,
-    subscribe,
-    timeout,
-    transfer,
-    tune,
-    tune_ok,
-)
+from amqp_sansio_asyncio import Recorder
+from tests.kit.wire import Wire
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing_extensions import Buffer
+
+R = TypeVar("R")
 
 
-class Facing(Faced[amqp.Connection]):
-    """An endpoint of 0-10."""
+class Wire010(Wire[amqp.Connection]):
+    """A client's connection over TCP."""
 
-    def __init__(self, side: Side, config: amqp.Config | None = None) -> None:
-        """An endpoint whose peer has sent nothing yet."""
-        if side is CLIENT:
-            super().__init__(side, amqp.Connection.client(config or client_config()))
-        else:
-            super().__init__(side, amqp.Connection.server(config or server_config()))
+    def __init__(self, config: amqp.Config, host: str, port: int, recorder: Recorder | None = None) -> None:
+        super().__init__(amqp.Connection.client(config), host, port)
+        if recorder is not None:
+            self.socket = _RecordedSocket(self.socket, recorder)
+        self._serial = 0
 
-    @classmethod
-    def started(cls, side: Side, config: amqp.Config | None = None) -> Self:
-        """An endpoint that has its peer's header; a client has start too."""
-        facing = cls(side, config)
-        facing.feed(HEADER + start() if side is CLIENT else HEADER)
-        return facing.forget()
-
-    @classmethod
-    def tuned(cls, side: Side, config: amqp.Config | None = None) -> Self:
-        """An endpoint that waits for connection.tune or tune-ok."""
-        facing = cls.started(side, config)
-        if side is SERVER:
-            facing.feed(start_ok())
-            facing.end.accept_authentication()
-        return facing.forget()
-
-    @classmethod
-    def opened(cls, side: Side, config: amqp.Config | None = None, tuning: bytes | None = None) -> Self:
-        """An endpoint of an open connection; `tuning` is the tune or tune-ok that it got."""
-        facing = cls.tuned(side, config)
-        if side is CLIENT:
-            facing.feed((tune() if tuning is None else tuning) + open_ok())
-        else:
-            facing.feed((tune_ok() if tuning is None else tuning) + open_())
-            facing.end.accept_open()
-            facing.settle()
-        assert facing.end.is_open, facing.events
-        return facing.forget()
-
-    @classmethod
-    def attached(
-        cls, side: Side, config: amqp.Config | None = None, *, name: bytes = b"s", keep: int | None = 0,
-        point: bytes = b"",
-    ) -> Self:  # fmt: skip
-        """An endpoint with a session on channel 0, in step both ways; `keep` is its timeout.
-
-        `point` stands instead of the peer's command-point.
-        """
-        facing = cls.opened(side, config)
-        if side is CLIENT:
-            facing.end.open_session(name, timeout=keep)
-            facing.feed(attached(name) + expected() + (point or command_point()))
-            if keep != 0:
-                facing.feed(timeout(keep))
-        else:
-            facing.feed(attach(name))
-            facing.end.accept_session(0)
-            facing.feed(request_timeout(keep) + (point or command_point()))
-        assert facing.session.is_attached, facing.events
-        return facing.forget()
-
-    @classmethod
-    def accepted(cls, config: amqp.Config | None = None, state: amqp.SessionState | None = None) -> Self:
-        """A server that has let a client attach a session, which has sent nothing on it yet."""
-        facing = cls.opened(SERVER, config)
-        facing.feed(attach())
-        facing.end.accept_session(0, state)
-        return facing.forget()
-
-    @classmethod
-    def subscribed(cls, side: Side = CLIENT, config: amqp.Config | None = None, **options: Any) -> Self:
-        """An attached endpoint with the subscription "d", whose id is 0; a client has granted no credit yet."""
-        facing = cls.attached(side, config, **options)
-        if side is CLIENT:
-            facing.session.call(amqp.MessageSubscribe("q", "d", 0, 0))
-            facing.feed(completed(0))
-        else:
-            facing.feed(subscribe())
-            facing.session.complete(0)
-        return facing.forget()
-
-    @property
-    def session(self) -> amqp.Session:
-        """The session on channel 0."""
-        return self.end.session(0)
-
-    def pending(self) -> int:
-        """How many handles of the session on channel 0 aren't done."""
-        return len(self.session.pending)
-
-    def sent(self) -> list[Sent]:
-        """What was written since `forget`."""
-        self.settle()
-        return parse(self.out)
-
-    def records(self) -> list[Any]:
-        """The controls and commands written since `forget`."""
-        return [each.record for each in self.sent()]
-
-    @property
-    def last_id(self) -> int:
-        """The id of the last command that the session on channel 0 has sent."""
-        return self.session._state.sending.next_id - 1
-
-    def complete_all(self) -> None:
-        """Complete all commands of the peer that have no result."""
-        for number in self.session.incomplete:
-            self.session.complete(number)
-        self.settle()
-
-    # What becomes of faults.
-
-    def silently_ends(self, rule: str | None) -> RemoteProtocolError:
-        """Check that the endpoint found a fault and closes the socket without a word."""
-        (failed,) = self.of(Failed)
-        error = failed.error
-        assert isinstance(error, RemoteProtocolError)
-        assert (failed.by, failed.scope, error.code) == (By.LOCAL, Scope.CONNECTION, 0)
-        assert error.rule == (None if rule is None else f"0-10/{rule}"), error
-        assert isinstance(self.events[-1], Closed)
-        assert self.end.close_hint is not CloseHint.KEEP
-        assert self.out == b""
-        return error
-
-    def closes(self, code: int, rule: str | None) -> RemoteProtocolError:
-        """Check that the endpoint found a fault, told it with connection.close, and ends at its answer."""
-        (failed,) = self.of(Failed)
-        error = failed.error
-        assert isinstance(error, RemoteProtocolError)
-        assert (failed.by, failed.scope, error.code) == (By.LOCAL, Scope.CONNECTION, code), error
-        assert error.rule == (None if rule is None else f"0-10/{rule}"), error
-        last = self.sent()[-1]
-        assert (last.name, last.channel, last.record.reply_code) == ("connection.close", 0, code)
-        assert last.record.reply_text
-        assert self.hint() is CloseHint.KEEP
-        self.forget()
-        self.feed(CLOSE_OK)
-        closed = self.of(Closed)[-1]
-        assert closed.scope is Scope.CONNECTION
-        assert (closed.report.by, closed.report.code) == (By.LOCAL, code)
-        assert self.hint() is CloseHint.CLOSE_WHEN_SENT
-        assert self.out == b""
-        return error
-
-    def excepts(self, code: int, rule: str | None, number: int | None, command_code: int | None) -> RemoteProtocolError:
-        """Check that the endpoint found a fault in a command, and ended the session with an exception."""
-        (failed,) = self.of(Failed)
-        error = failed.error
-        assert isinstance(error, RemoteProtocolError)
-        assert (failed.by, failed.scope, failed.channel) == (By.LOCAL, Scope.SESSION, 0)
-        assert (error.code, error.rule) == (code, None if rule is None else f"0-10/{rule}"), error
-        assert self.end.is_open
-        self.gives_up(code, number, command_code)
-        return error
-
-    def gives_up(self, code: int, number: int | None, command_code: int | None, field: int | None = None) -> None:
-        """Check that the endpoint sent an exception, and what has to follow it; then let the peer answer."""
-        told, forgets, leaves = self.sent()[-3:]
-        names = [each.name for each in (told, forgets, leaves)]
-        assert names == ["execution.exception", "session.request-timeout", "session.detach"]
-        found = told.record
-        assert (found.error_code, found.command_id, found.field_index) == (code, number, field)
-        class_code = None if command_code is None else command_code >> 8
-        assert found.class_code == class_code
-        assert found.command_code == (None if command_code is None else command_code & 0xFF)
-        assert found.description
-        assert forgets.record.timeout == 0
-        name = self.session.name
-        assert leaves.record.name == name
-        self.feed(timeout(0) + detached(name))
-        closed = self.of(amqp.SessionClosed)[-1]
-        assert (closed.name, closed.report.code, closed.resumable) == (name, code, False)
-        assert closed.report.by is By.LOCAL
-        assert 0 not in self.end.sessions
-
-    def asked(self) -> Any:
-        """The last command that waits for its completion."""
-        return self.of(amqp.CommandReceived)[-1]
-
-    def requested(self) -> amqp.SessionRequested:
-        """The last session that the peer wants attached."""
-        found: amqp.SessionRequested = self.of(amqp.SessionRequested)[-1]
+    def session(self, name: bytes | str | None = None, **options: Any) -> amqp.Session:
+        """A session that is attached and in step. Raises what the attach failed with."""
+        session = self.connection.open_session(name, **options)
+        assert session.opening is not None
+        found: amqp.Session = self.result(session.opening)
         return found
 
+    def resume(self, state: amqp.SessionState, *, force: bool = True) -> amqp.Session:
+        """A session that goes on. Raises what it failed with."""
+        session = self.connection.resume_session(state, force=force)
+        assert session.opening is not None
+        found: amqp.Session = self.result(session.opening)
+        return found
 
-def fed(count: int = 1, *, accept_mode: int = 0, acquire_mode: int = 0, **options: Any) -> Facing:
-    """A client with the subscription "d", credit for it, and messages that have come; their ids are 0 and on."""
-    facing = Facing.subscribed(CLIENT, **options)
-    facing.session.top_up("d", 100)
-    for place in range(count):
-        facing.feed(transfer("d", b"%d" % place, accept_mode=accept_mode, acquire_mode=acquire_mode, header=routed()))
-    assert len(facing.of(amqp.MessageReceived)) == count
-    return facing.forget()
+    def call(self, session: amqp.Session, command: amqp.Command[R], **options: Any) -> R:
+        """Send a command and wait for it; its result. Raises what it failed with."""
+        found: R = self.result(session.call(command, **options))
+        return found
+
+    def sync(self, session: amqp.Session) -> None:
+        """Wait until everything that was sent before is executed."""
+        self.result(session.sync())
+
+    def publish(self, session: amqp.Session, destination: str, message: amqp.Message | bytes, **options: Any) -> Any:
+        """Send a message and wait; its outcome, None with accept-mode none."""
+        sent = session.transfer(destination, message, sync=True, **options)
+        self.result(sent.completion)
+        return None if sent.outcome is None else self.result(sent.outcome)
+
+    def subscribe(
+        self,
+        session: amqp.Session,
+        queue: str,
+        destination: str = "",
+        *,
+        accept_mode: int = amqp.EXPLICIT,
+        acquire_mode: int = amqp.PRE_ACQUIRED,
+        flow_mode: int = amqp.WINDOW,
+        credit: int = 0,
+        octets: int | None = None,
+        **options: Any,
+    ) -> str:
+        """A subscription, with credit when some is given; its destination."""
+        self._serial += 1
+        destination = destination or f"subscription-{self._serial}"
+        self.call(session, amqp.MessageSubscribe(queue, destination, accept_mode, acquire_mode, **options))
+        if flow_mode != amqp.WINDOW:
+            self.call(session, amqp.MessageSetFlowMode(destination, flow_mode))
+        if credit:
+            session.top_up(destination, credit, octets)
+            self.sync(session)
+        return destination
+
+    def message(self, session: amqp.Session, destination: str, timeout: float = 20.0) -> amqp.MessageReceived:
+        """Take the oldest message of a subscription, waiting for it."""
+        self.flush()
+        self.until(lambda: bool(self.arrived(session, destination)) or session.report is not None, timeout)
+        assert session.report is None, session.report
+        found = self.arrived(session, destination)[0]
+        # By identity: equal ones may follow.
+        self.events = [event for event in self.events if event is not found]
+        return found
+
+    def arrived(self, session: amqp.Session, destination: str) -> list[amqp.MessageReceived]:
+        """The messages of a subscription that were seen, and not taken by `message`."""
+        messages = [event for event in self.events if isinstance(event, amqp.MessageReceived)]
+        place = (session.channel, destination)
+        return [event for event in messages if (event.channel, event.destination) == place]
+
+    def fetch(self, session: amqp.Session, destination: str, most: int = 1000) -> list[amqp.MessageReceived]:
+        """What there is for a subscription now, at most so many: credit, then message.flush, which takes it back."""
+        session.top_up(destination, most)
+        self.call(session, amqp.MessageFlush(destination))
+        found = self.arrived(session, destination)
+        self.events = [event for event in self.events if not any(event is each for each in found)]
+        return found
+
+    def streamed(self) -> tuple[amqp.MessageBegun, bytes]:
+        """The next message that comes in pieces, and its body."""
+        begun = self.next(amqp.MessageBegun)
+        body = b""
+        while True:
+            piece = self.next(amqp.BodyReceived)
+            assert piece.command_id == begun.command_id
+            body += piece.octets
+            if piece.last:
+                return begun, body
+
+    def drain(self, session: amqp.Session, queue: str) -> list[bytes]:
+        """What is in a queue, taken out of it."""
+        destination = self.subscribe(session, queue)
+        found = self.fetch(session, destination)
+        if found:
+            self.result(session.accept(*[event.command_id for event in found], sync=True))
+        self.call(session, amqp.MessageCancel(destination))
+        return [event.body for event in found]
+
+    def session_closed(self, session: amqp.Session) -> amqp.SessionClosed:
+        """Wait for the session's last event."""
+        self.flush()
+        self.until(lambda: bool(self._closed(session)))
+        return self._closed(session)[-1]
+
+    def session_closed_already(self, session: amqp.Session) -> amqp.SessionClosed:
+        """The session's last event, which was told."""
+        return self._closed(session)[-1]
+
+    def _closed(self, session: amqp.Session) -> list[amqp.SessionClosed]:
+        closed = [event for event in self.events if isinstance(event, amqp.SessionClosed)]
+        return [event for event in closed if event.name == session.name]
+
+    def failures(self) -> list[Failed]:
+        """The failures that were told so far."""
+        return [event for event in self.events if isinstance(event, Failed)]
 
 
-def sending(count: int = 1, *, acquire_mode: int = 0, accept_mode: int = 0) -> tuple[Facing, list[amqp.Transferred]]:
-    """A strict server that has sent messages to the subscription "d"; their ids are 0 and on."""
-    facing = Facing.subscribed(SERVER, server_config(lenient_accepts=False))
-    facing.feed(flow("d", 0, None) + flow("d", 1, None))
-    sent = [
-        facing.session.transfer("d", b"x", acquire_mode=acquire_mode, accept_mode=accept_mode) for _ in range(count)
-    ]
-    return facing.forget(), sent
+class _RecordedSocket(socket.socket):
+    """A connected socket that tells a recorder what passes."""
+
+    def __init__(self, connected: socket.socket, recorder: Recorder) -> None:
+        # With the port of AMQP, so that analysers know the protocol.
+        names = connected.getsockname(), (connected.getpeername()[0], 5672)
+        family, kind, protocol = connected.family, connected.type, connected.proto
+        super().__init__(family, kind, protocol, connected.detach())
+        self.recorded = recorder.open(*names)
+
+    def recv(self, size: int, flags: int = 0, /) -> bytes:
+        data = super().recv(size, flags)
+        self.recorded.server_sent(data)
+        return data
+
+    def sendall(self, data: Buffer, flags: int = 0, /) -> None:
+        super().sendall(data, flags)
+        self.recorded.client_sent(bytes(data))
+
+    def close(self) -> None:
+        super().close()
+        self.recorded.close("client")
 
 
-def client_config(**changes: Any) -> amqp.Config:
-    """A client's configuration: PLAIN, and what the test changes."""
-    values: dict[str, Any] = {"sasl": Plain("ann", "pw"), "vhost": "/", "heartbeat": 0, **changes}
-    return amqp.Config(**values)
-
-
-def server_config(**changes: Any) -> amqp.Config:
-    """A server's configuration: PLAIN, 16 channels, and what the test changes."""
-    values: dict[str, Any] = {"channel_max": 16, **changes}
-    return amqp.Config(**values)
+def saved(session: amqp.Session) -> amqp.SessionState:
+    """What is known of a session, as another process would find it."""
+    state = pickle.loads(pickle.dumps(session.detached_state()))
+    assert isinstance(state, amqp.SessionState)
+    return state

@@ -1,4 +1,5 @@
-"""Where a scenario runs: on asyncio, on trio, on Twisted, or on the blocking adapter with its threads.
+"""Where a scenario runs: on asyncio or the blocking adapter in a simulated world, or on asyncio, trio, Twisted or the
+blocking adapter with sockets and real time.
 
 A scenario is a coroutine over the client's API. The blocking adapter has the same methods without `await`: there it
 gets a `StandIn` for each object, whose calls begin when they are awaited and are over then.
@@ -10,11 +11,12 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator
-from contextlib import AbstractContextManager
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from time import monotonic, sleep
+from time import monotonic
 from types import TracebackType
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, Protocol, Self, TypeVar, cast
 
 import pytest
 import trio
@@ -35,11 +37,17 @@ from amqp_sansio.client.amqp_1_0.connection import Connection as Connection10
 from amqp_sansio.client.classic import channel, connection, consumer
 from amqp_sansio.client.inbox import EventStream
 from amqp_sansio.client.opening import Opening
+from amqp_sansio.testing.simulate import World as SimulatedWorld
 from amqp_sansio_asyncio import messaging as asyncio_messaging
+from amqp_sansio_asyncio.simulated import simulated, simulated_loop
 from amqp_sansio_sync import amqp_0_10 as sync_0_10
 from amqp_sansio_sync import amqp_1_0 as sync_1_0
 from amqp_sansio_sync import messaging as sync_messaging
+from amqp_sansio_sync.simulated import inside
+from amqp_sansio_sync.system import current
 from examples import any_version, trio_client, twisted_client
+from tests.kit.scripted import ScriptedBroker
+from tests.kit.world_broker import WorldBroker
 
 _T = TypeVar("_T")
 _R = TypeVar("_R", covariant=True)
@@ -48,6 +56,8 @@ SECONDS = 30.0
 """How long a scenario may take, and what it waits for."""
 TURN = 0.001
 """Seconds between two looks at what is waited for."""
+IDLE_TURNS = 10
+"""Turns of an event loop without a step of the world after which nobody has anything to do before time passes."""
 MAKERS: dict[Version, Any] = {
     AMQP_0_8: any_version.version_0_8,
     AMQP_0_9_1: any_version.classic,
@@ -69,6 +79,46 @@ class World:
 
     name = ""
     has_threads = False
+    is_adapter = False
+    """Whether it is one of the project's adapters, not an example's."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End everything of it."""
+
+    def broker(self, **options: Any) -> ScriptedBroker:
+        """A broker that its clients reach; enter its context."""
+        return ScriptedBroker(**options)
+
+    @contextmanager
+    def beside(self, program: Callable[[], Coroutine[Any, Any, object]]) -> Generator[None]:
+        """Run a program of asyncio beside the scenarios, for the time of this context; then it is cancelled."""
+        ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[object]]] = Future()
+
+        async def main() -> None:
+            task = asyncio.ensure_future(program())
+            ready.set_result((asyncio.get_running_loop(), task))
+            await asyncio.wait([task])
+
+        thread = threading.Thread(target=lambda: asyncio.run(main()))
+        thread.start()
+        loop, task = ready.result()
+        try:
+            yield
+        finally:
+            loop.call_soon_threadsafe(task.cancel)
+            thread.join()
+        if not task.cancelled():
+            task.result()
+
+    def now(self) -> float:
+        """The time that its waits take, in seconds."""
+        return monotonic()
 
     def run(self, scenario: Coroutine[Any, Any, None], seconds: float = SECONDS) -> None:
         """Run a scenario to its end."""
@@ -112,9 +162,9 @@ class World:
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait until something is so."""
-        end = monotonic() + SECONDS
+        end = self.now() + SECONDS
         while not condition():
-            assert monotonic() < end, "it didn't happen in time"
+            assert self.now() < end, "it didn't happen in time"
             await self.pause(TURN)
 
     async def pause(self, seconds: float) -> None:
@@ -129,13 +179,47 @@ async def _of(what: Awaitable[_T]) -> _T:
     return await what
 
 
-class AsyncioWorld(World):
-    """asyncio, one event loop for each scenario."""
+class AdapterWorld(World):
+    """An adapter in a simulated world, with its time and its network."""
+
+    is_adapter = True
+
+    def __init__(self) -> None:
+        self.simulated = SimulatedWorld()
+
+    def close(self) -> None:
+        self.simulated.close()
+
+    def broker(self, **options: Any) -> ScriptedBroker:
+        return WorldBroker(self.simulated, **options)
+
+    @contextmanager
+    def beside(self, program: Callable[[], Coroutine[Any, Any, object]]) -> Generator[None]:
+        process = self.simulated.start(simulated(program, name="beside"), restarts=False)
+        yield
+        process.end("the test is over")
+
+    def now(self) -> float:
+        return self.simulated.now
+
+
+class AsyncioWorld(AdapterWorld):
+    """asyncio in a simulated world, with its time and its network; one event loop for each scenario."""
 
     name = "asyncio"
 
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait until something is so, which is looked at after each step of the world."""
+        end = self.now() + SECONDS
+        idle = 0
+        while not condition():
+            assert self.now() < end, "it didn't happen in time"
+            idle = 0 if self.simulated.is_busy else idle + 1
+            await (self.turn() if idle < IDLE_TURNS else self.pause(TURN))
+
     def run(self, scenario: Coroutine[Any, Any, None], seconds: float = SECONDS) -> None:
-        asyncio.run(asyncio.wait_for(scenario, seconds))
+        with asyncio.Runner(loop_factory=lambda: simulated_loop(self.simulated)) as runner:
+            runner.run(asyncio.wait_for(scenario, seconds))
 
     def connect_any(self, url: str, **options: Any) -> Opening[messaging.Connection]:
         return asyncio_messaging.connect(url, **options)
@@ -162,6 +246,18 @@ class AsyncioWorld(World):
 
     def _connect(self, url: str, version: Version, options: dict[str, Any]) -> Any:
         return amqp_sansio_asyncio.connect(url, version=version, **options)
+
+
+class RealAsyncioWorld(AsyncioWorld):
+    """asyncio as it is, one event loop for each scenario."""
+
+    broker = World.broker
+    beside = World.beside
+    now = World.now
+    until = World.until
+
+    def run(self, scenario: Coroutine[Any, Any, None], seconds: float = SECONDS) -> None:
+        asyncio.run(asyncio.wait_for(scenario, seconds))
 
 
 class _AsyncioTask(Generic[_T]):
@@ -340,21 +436,28 @@ def _fire(_: object, fork: Deferred[None]) -> None:
         fork.callback(None)
 
 
-class SyncWorld(World):
-    """The blocking adapter, with a thread for everything that is done at once."""
+class SyncWorld(AdapterWorld):
+    """The blocking adapter in a simulated world, with a thread of it for everything that is done at once."""
 
     name = "sync"
     has_threads = True
     seconds = SECONDS
     """Seconds that a thread may take."""
 
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait until something is so, which is looked at after each step of the world."""
+        end = self.now() + SECONDS
+        while not condition():
+            assert self.now() < end, "it didn't happen in time"
+            if not self.simulated.is_busy or not self.simulated.step():
+                await self.pause(TURN)
+
     def run(self, scenario: Coroutine[Any, Any, None], seconds: float = SECONDS) -> None:
         self.seconds = seconds
-        started = self.start(scenario)
-        assert isinstance(started, _Thread)
-        started.thread.join(seconds)
-        assert started.done, "the scenario takes too long"
-        _drive(started)
+        begun = self.now()
+        with inside(self.simulated):
+            _drive(scenario)
+        assert self.now() - begun < seconds, "the scenario takes too long"
 
     def connect_any(self, url: str, **options: Any) -> Opening[messaging.Connection]:
         return cast("Opening[messaging.Connection]", _Call(lambda _: sync_messaging.connect(url, **options)))
@@ -377,10 +480,27 @@ class SyncWorld(World):
         pass
 
     async def pause(self, seconds: float) -> None:
-        sleep(seconds)
+        current().sleep(seconds)
 
     def _connect(self, url: str, version: Version, options: dict[str, Any]) -> Any:
         return _Call(lambda _: amqp_sansio_sync.connect(url, version=version, **options))
+
+
+class RealSyncWorld(SyncWorld):
+    """The blocking adapter as it is, with a thread of the machine for everything that is done at once."""
+
+    broker = World.broker
+    beside = World.beside
+    now = World.now
+    until = World.until
+
+    def run(self, scenario: Coroutine[Any, Any, None], seconds: float = SECONDS) -> None:
+        self.seconds = seconds
+        started = self.start(scenario)
+        assert isinstance(started, _Thread)
+        started.thread.join(seconds)
+        assert started.done, "the scenario takes too long"
+        _drive(started)
 
 
 def _drive(what: Awaitable[_T]) -> _T:
@@ -396,8 +516,7 @@ class _Thread(Generic[_T]):
     def __init__(self, what: Awaitable[_T], seconds: float) -> None:
         self._seconds = seconds
         self._outcome: _Outcome[_T] = _Outcome(self._joined)
-        self.thread = threading.Thread(target=lambda: _drive(self._outcome.take(what)), daemon=True)
-        self.thread.start()
+        self.thread = current().start(lambda: _drive(self._outcome.take(what)), "scenario")
 
     @property
     def done(self) -> bool:
@@ -559,7 +678,19 @@ LIKES: dict[type[Any], type[Any]] = {
 }
 """The blocking classes, and the client's that each is like."""
 
-ASYNC_WORLDS: tuple[type[World], ...] = (AsyncioWorld, TrioWorld, TwistedWorld)
-WORLDS: tuple[type[World], ...] = (*ASYNC_WORLDS, SyncWorld)
+VIRTUAL_WORLDS: tuple[type[World], ...] = (AsyncioWorld, SyncWorld)
+"""Worlds without sockets, threads and real time."""
+REAL_WORLDS: tuple[type[World], ...] = (RealAsyncioWorld, TrioWorld, TwistedWorld, RealSyncWorld)
 
-__all__ = ["ASYNC_WORLDS", "WORLDS", "AsyncioWorld", "Started", "SyncWorld", "TrioWorld", "TwistedWorld", "World"]
+__all__ = [
+    "REAL_WORLDS",
+    "VIRTUAL_WORLDS",
+    "AsyncioWorld",
+    "RealAsyncioWorld",
+    "RealSyncWorld",
+    "Started",
+    "SyncWorld",
+    "TrioWorld",
+    "TwistedWorld",
+    "World",
+]

@@ -16,9 +16,10 @@ from amqp_sansio import amqp_0_10 as ten
 from amqp_sansio import amqp_1_0 as one
 from amqp_sansio.amqp_0_9_1 import BasicProperties, get_dialect
 from amqp_sansio.errors import Unsupported
+from amqp_sansio.events import Info, Rejected
 from amqp_sansio.messaging import Message
 from amqp_sansio.messaging.addresses import Addresses, Place, place_of, written
-from amqp_sansio.messaging.amqp_1_0 import Node
+from amqp_sansio.messaging.amqp_1_0 import Node, outcome_of
 from amqp_sansio.messaging.mapping import read_0_10, read_1_0, read_classic, write_0_10, write_1_0, write_classic
 
 NUMBER = UUID("12345678-1234-5678-1234-567812345678")
@@ -184,3 +185,13 @@ def test_bad_addresses(version: Version) -> None:
         Unsupported, match=rf"AMQP {version.label} has no node /management: connect with \?version=1\.0"
     ):
         place_of("/management", version)
+
+
+def test_a_rejection_of_1_0_keeps_what_the_error_says() -> None:
+    info = {one.Symbol("retry-after"): 4, one.Symbol("hosts"): one.Array([one.Symbol("a"), one.Symbol("b")])}
+    outcome = outcome_of(one.Rejected(one.Error("com.microsoft:server-busy", "later", info)))
+    assert isinstance(outcome, Rejected)
+    assert outcome.reason == "com.microsoft:server-busy later"
+    assert outcome.info == {"retry-after": 4, "hosts": ["a", "b"]}
+    assert outcome == Rejected("com.microsoft:server-busy later", Info(outcome.info))
+    assert outcome_of(one.Rejected()) == Rejected()

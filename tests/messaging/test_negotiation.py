@@ -5,44 +5,42 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, EndpointClosed, Version
 from amqp_sansio.broker import Settings
+from amqp_sansio.client.amqp_1_0.settings import client_config
 from amqp_sansio.errors import VersionRefused
 from amqp_sansio.messaging import Offer
 from amqp_sansio.uri import UriError
-from amqp_sansio_asyncio import serve_broker
-from tests.kit.asyncio_loops import run
-from tests.kit.certificates import make_certificates
-from tests.messaging.conftest import ADAPTERS
-
-
-@pytest.fixture(params=list(ADAPTERS))
-def connect(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """Each adapter's connect."""
-    return ADAPTERS[request.param]
-
+from tests.kit.certificates import kept_certificates
+from tests.kit.worlds import World
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-def against(answer: Answer, use: Callable[[str], Any], context: ssl.SSLContext | None = None) -> None:
-    """Use a server that treats each connection that way; `use` may block."""
+def against(
+    world: World, answer: Answer, use: Callable[[str], Awaitable[object]], context: ssl.SSLContext | None = None
+) -> None:
+    """Use a server that treats each connection that way."""
+    ports: list[int] = []
+
+    async def serve() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
+        ports.append(server.sockets[0].getsockname()[1])
+        try:
+            await asyncio.Event().wait()
+        finally:
+            server.close()
 
     async def main() -> None:
-        async with await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context) as server:
-            port = server.sockets[0].getsockname()[1]
-            await asyncio.to_thread(lambda: run(_used(use(f"amqp://127.0.0.1:{port}/"))))
+        await world.until(lambda: ports)
+        await use(f"amqp://127.0.0.1:{ports[0]}/")
 
-    run(main())
-
-
-async def _used(awaitable: Any) -> None:
-    await awaitable
+    with world.beside(serve):
+        world.run(main())
 
 
 def offers(header: bytes, seen: list[bytes]) -> Answer:
@@ -61,31 +59,25 @@ def offers(header: bytes, seen: list[bytes]) -> Answer:
     [*[(each,) for each in Version], (AMQP_0_8, AMQP_0_9_1), tuple(Version)],
     ids=lambda versions: " ".join(each.label for each in versions),
 )
-def test_the_newest_that_the_server_speaks(connect: Callable[..., Any], spoken: tuple[Version, ...]) -> None:
-    async def main() -> None:
-        settings = Settings(seed=b"versions", users={"guest": "guest"}, versions=spoken)
-        async with serve_broker(settings, port=0) as server:
-            await asyncio.to_thread(lambda: run(use(server.port)))
-
+def test_the_newest_that_the_server_speaks(world: World, spoken: tuple[Version, ...]) -> None:
     async def use(port: int) -> None:
-        async with connect(f"amqp://127.0.0.1:{port}/") as connection:
+        async with world.connect_any(f"amqp://127.0.0.1:{port}/") as connection:
             newest = next(each for each in (AMQP_1_0, AMQP_0_10, AMQP_0_9_1, AMQP_0_8) if each in spoken)
             assert connection.version is newest
 
-    run(main())
+    with world.broker(settings=Settings(versions=spoken)) as broker:
+        world.run(use(broker.port))
 
 
 @pytest.mark.parametrize("version", [AMQP_0_8, AMQP_0_9_1, AMQP_0_10], ids=lambda each: each.label)
-def test_the_header_that_a_server_answers_is_what_it_is_asked_for_next(
-    connect: Callable[..., Any], version: Version
-) -> None:
+def test_the_header_that_a_server_answers_is_what_it_is_asked_for_next(world: World, version: Version) -> None:
     seen: list[bytes] = []
 
     async def use(url: str) -> None:
         with pytest.raises(EndpointClosed):
-            await connect(url, handshake_timeout=5)
+            await world.connect_any(url, handshake_timeout=5)
 
-    against(offers(version.header, seen), use)
+    against(world, offers(version.header, seen), use)
     assert seen == [b"AMQP\x03\x01\x00\x00", version.header]
 
 
@@ -98,51 +90,51 @@ def test_the_header_that_a_server_answers_is_what_it_is_asked_for_next(
         (b"HTTP/1.1 400 Bad Request\r\n", "this is HTTP, perhaps the management port"),
     ],
 )
-def test_a_server_that_offers_nothing_known(connect: Callable[..., Any], header: bytes, text: str) -> None:
+def test_a_server_that_offers_nothing_known(world: World, header: bytes, text: str) -> None:
     seen: list[bytes] = []
 
     async def use(url: str) -> None:
         with pytest.raises(EndpointClosed, match=text):
-            await connect(url, handshake_timeout=5)
+            await world.connect_any(url, handshake_timeout=5)
 
-    against(offers(header, seen), use)
+    against(world, offers(header, seen), use)
     assert len(seen) == 1
 
 
-def test_a_version_that_was_named_is_the_only_one(connect: Callable[..., Any]) -> None:
+def test_a_version_that_was_named_is_the_only_one(world: World) -> None:
     seen: list[bytes] = []
 
     async def use(url: str) -> None:
         with pytest.raises(VersionRefused, match="offers 0-0-9-1") as caught:
-            await connect(f"{url}?version=0-10")
+            await world.connect_any(f"{url}?version=0-10")
         assert caught.value.header == AMQP_0_9_1.header
 
-    against(offers(AMQP_0_9_1.header, seen), use)
+    against(world, offers(AMQP_0_9_1.header, seen), use)
     assert seen == [AMQP_0_10.header]
 
 
-def test_a_port_with_tls(connect: Callable[..., Any], tmp_path: Path) -> None:
-    certificates = make_certificates(tmp_path)
+def test_a_port_with_tls(world: World) -> None:
+    certificates = kept_certificates()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates.server, certificates.server_key)
 
     async def use(url: str) -> None:
         with pytest.raises(EndpointClosed, match=r"TLS.*amqps"):
-            await connect(url, handshake_timeout=5)
+            await world.connect_any(url, handshake_timeout=5)
 
-    against(offers(b"", []), use, context)
+    against(world, offers(b"", []), use, context)
 
 
-def test_a_port_that_never_answers(connect: Callable[..., Any]) -> None:
+def test_a_port_that_never_answers(world: World) -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
 
     async def use(url: str) -> None:
         with pytest.raises((EndpointClosed, TimeoutError), match=r"no connection to .*name it: \?version=0-9-1"):
-            await connect(url, handshake_timeout=0.1)
+            await world.connect_any(url, handshake_timeout=0.1)
 
-    against(silent, use)
+    against(world, silent, use)
 
 
 @pytest.mark.parametrize(
@@ -167,3 +159,24 @@ def test_an_offer_reads_the_url() -> None:
     assert [uri.host for uri in Offer(["amqp://a/?version=1.0", "amqp://b/"], None, None).uris] == ["a", "b"]
     with pytest.raises(ValueError, match="at least one URL"):
         Offer([], None, None)
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "hostname"),
+    [
+        ("amqp://h/jobs?version=1.0&addresses=qpid", {}, "jobs"),
+        ("amqp://h/jobs?version=1.0&addresses=qpid", {"hostname": "mine"}, "mine"),
+        ("amqp://h/?version=1.0&addresses=qpid", {}, None),
+        ("amqp://h/jobs?version=1.0&addresses=rabbitmq4", {}, None),
+        ("amqp://h/jobs?version=1.0", {}, None),
+        ("amqp://h/jobs?version=0-9-1&addresses=qpid", {}, None),
+    ],
+)
+def test_a_virtual_host_of_qpid_has_no_prefix(url: str, options: dict[str, str], hostname: str | None) -> None:
+    """Else the 1.0 client makes "vhost:NAME" of the path, which is RabbitMQ's form."""
+    offer = Offer(url, None, None)
+    assert offer.options(options).get("hostname") == hostname
+    if offer.version is AMQP_1_0:
+        drawn = client_config(offer.uris[0], cast("Any", offer.options(options)), lambda size: "x" * size).hostname
+        vhost = "h" if offer.uris[0].vhost == "/" else "vhost:jobs"
+        assert drawn == (vhost if hostname is None else hostname)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from amqp_sansio import Side
 from amqp_sansio.observer import Identified, Observed, Observer, ObserverEvent
-from tests.kit.observing import accounted, take
+from tests.kit.observing import accounted, arrive, take
 
 Arrivals = list[tuple[str, bytes | int, int]]
 Damage = Sequence[tuple[str, int, int, bytes]]
@@ -66,14 +66,6 @@ def damaged(traffic: Sequence[tuple[str, bytes]], damage: Damage) -> Arrivals:
             changed = before + bytes([after[0] ^ (octets[0] or 1)]) + after[1:]
         arrivals[index] = (sender, changed, at_ns)
     return arrivals
-
-
-def arrive(observer: Observer, sender: str, what: bytes | int, at_ns: int) -> None:
-    """Octets arrive, or are missing."""
-    if isinstance(what, int):
-        observer.receive_gap(sender, what, at_ns)
-    else:
-        observer.receive_data(what, sender, at_ns)
 
 
 def take_held(observer: Observer, arrivals: Arrivals, most: int) -> None:

@@ -4,17 +4,20 @@ Damage in 0-10 stands in `tests/amqp_0_10/observer/test_damage.py`.
 """
 
 import random
+from collections.abc import Sequence
 from functools import cache
+from itertools import groupby
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, Limits, Version
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, Limits, Side, Version
 from amqp_sansio.amqp_0_9_1 import Method
 from amqp_sansio.amqp_1_0 import Accepted, Close, Detach, End, Header, Message, Properties
 from amqp_sansio.observer import Observed, Observer, ObserverEvent, Violation
-from tests.kit.observing import CLIENT, Talk, frame, header, watch
+from tests.kit.examples import sample
+from tests.kit.observing import CLIENT, Talk, frame, header, take, watch
 from tests.kit.talk_1_0 import Talk10, credit, settle, transfer
 from tests.observer.arrivals import (
     DAMAGE,
@@ -104,6 +107,7 @@ def test_damage_of_any_kind(version: Version, damage: Damage, begun: bool, body:
 
 
 @each_version
+@sample(6)
 @given(DAMAGE, st.booleans(), st.integers(0, 1000))
 def test_where_damaged_arrivals_are_cut_makes_no_difference(
     version: Version, damage: Damage, begun: bool, seed: int
@@ -112,7 +116,58 @@ def test_where_damaged_arrivals_are_cut_makes_no_difference(
     most = random.Random(seed).choice((3, 30, 300))
     client = CLIENT if begun else None
     whole = watch(Observer(client=client, body="all"), arrivals)
-    assert watch(Observer(client=client, body="all"), cut(arrivals, seed, range(1, most + 1))) == whole
+    cuts = cut(arrivals, seed, range(1, most + 1))
+    assert watch(Observer(client=client, body="all"), cuts) == whole
+    # Pieces that come together, each with its own time, make the events of each.
+    pieces = [(sender, what, at) for at, (sender, what, _) in enumerate(cuts) if what]
+    assert _by_run(Observer(client=client), pieces) == watch(Observer(client=client), pieces)
+
+
+def _by_run(observer: Observer, pieces: Sequence[tuple[str, bytes | int, int]]) -> list[ObserverEvent]:
+    """The events of arrivals and gaps, where all that a sender sends before something else comes is given together."""
+    events: list[ObserverEvent] = []
+    for (sender, is_gap), run in groupby(pieces, lambda piece: (piece[0], isinstance(piece[1], int))):
+        held = [*run]
+        if is_gap:
+            for _, octets, at_ns in held:
+                assert isinstance(octets, int)
+                observer.receive_gap(sender, octets, at_ns)
+        else:
+            octets_of = [octets for _, octets, _ in held if isinstance(octets, bytes)]
+            observer.receive_pieces(octets_of, [at_ns for _, _, at_ns in held], sender)
+        events += take(observer)
+    observer.finish(pieces[-1][2])
+    return events + take(observer)
+
+
+@pytest.mark.parametrize("size", [1, 10, 40, 10_000])
+@pytest.mark.parametrize("lost", [0, 1, 5, 9])
+@pytest.mark.parametrize("loser", [CLIENT, "server"])
+def test_requests_beside_damage_are_answered_the_same_however_they_come(loser: str, lost: int, size: int) -> None:
+    """A side's octets can't be read for a while; then it sends more, one piece behind the other."""
+    talk = Talk(AMQP_0_9_1).login().channel()
+    named = talk.named
+    begun = len(talk.arrivals)
+    for batch in range(3):
+        for number in range(4):
+            talk.client(named("queue.declare", queue=f"q{batch}{number}"), channel=1)
+            talk.client(named("basic.consume", queue=f"q{batch}{number}", consumer_tag=f"t{batch}{number}"), channel=1)
+        for number in range(4):
+            talk.server(named("queue.declare-ok", f"q{batch}{number}", 0, 0), channel=1)
+            talk.server(named("basic.consume-ok", f"t{batch}{number}"), channel=1)
+    candidates = [at for at, (sender, _) in enumerate(talk.arrivals) if at >= begun and sender == loser]
+    arrivals: list[tuple[str, bytes | int, int]] = []
+    for at, (sender, what) in enumerate(talk.arrivals):
+        assert isinstance(what, bytes)
+        if at == candidates[lost]:
+            arrivals.append((sender, len(what), 1000 * at))
+            continue
+        cuts = [what[begin : begin + size] for begin in range(0, len(what), size)]
+        arrivals += [(sender, piece, 1000 * at + place) for place, piece in enumerate(cuts)]
+    alone = watch(Observer(client=CLIENT), arrivals)
+    assert _by_run(Observer(client=CLIENT), arrivals) == alone
+    # Nothing is lost any more when the last four are asked for.
+    assert None not in [event.answers for event in units(alone)[-8:] if event.sender is Side.SERVER]
 
 
 @each_version

@@ -36,9 +36,13 @@ def _classic(version: Version) -> Sample:
 
     proof, hardly = Talk(version).deliver(1, b"z"), b"\x01\x02\x03\x08" * 250
     return Sample(
-        lambda: Talk(version).login().channel().consumer(), lambda: Talk(version, late=True), publish, b"???", proof,
+        lambda: Talk(version).login().channel().consumer(),
+        lambda: Talk(version, late=True),
+        publish,
+        b"???",
+        proof,
         hardly,
-    )  # fmt: skip
+    )
 
 
 def _transfer_0_10(number: int, body: bytes) -> bytes:

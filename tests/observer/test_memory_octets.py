@@ -49,7 +49,7 @@ from tests.kit.talk_1_0 import frame as frame_1_0
 LIMITS = Limits(unparsed=200_000, message=100_000, bodies=200_000, header=100_000, **EIGHT)
 LARGE = 40_000
 """Octets of the large values: five of them are more than is held of messages."""
-STEPS = 30
+STEPS, SAMPLE = 30, 12
 FEW_TIMES = 6
 """An entry takes so many times what it takes with the smallest values, at most."""
 
@@ -59,12 +59,12 @@ def kept(observer: Any) -> int:
     return len(pickle.dumps(observer))
 
 
-def assert_no_larger(start: Callable[[], Any], step: Callable[[Any, int, int], Any]) -> None:
+def assert_no_larger(start: Callable[[], Any], step: Callable[[Any, int, int], Any], at_large: bool) -> None:
     """Steps with large values leave no more behind than steps with small ones, but for octets that count as held."""
     sizes: list[int] = []
     for size in (1, LARGE):
         talk = start()
-        for at in range(STEPS):
+        for at in range(STEPS if at_large else SAMPLE):
             step(talk, at, size)
         assert talk.observer.held <= LIMITS.unparsed + LIMITS.bodies + LIMITS.header
         sizes.append(kept(talk.observer) - 2 * talk.observer.held)
@@ -124,11 +124,11 @@ def _headers(size: int) -> bytes:
 
 @pytest.mark.parametrize("version", [AMQP_0_8, AMQP_0_9_1], ids=str)
 @pytest.mark.parametrize("kind", CLASSIC)
-def test_0_8_and_0_9_1_keep_no_large_values(kind: str, version: Any) -> None:
-    assert_no_larger(lambda: Talk(version, limits=LIMITS).login().channel(), CLASSIC[kind])
+def test_0_8_and_0_9_1_keep_no_large_values(kind: str, version: Any, at_large: bool) -> None:
+    assert_no_larger(lambda: Talk(version, limits=LIMITS).login().channel(), CLASSIC[kind], at_large)
 
 
-def test_files_that_are_staged_keep_no_large_properties() -> None:
+def test_files_that_are_staged_keep_no_large_properties(at_large: bool) -> None:
     """0-8's file class (section 1.10): the message that names a file comes later, or never."""
 
     def step(talk: Talk, at: int, size: int) -> Talk:
@@ -137,7 +137,7 @@ def test_files_that_are_staged_keep_no_large_properties() -> None:
         octets = header(1, 1, _headers(size), class_id=70) + frame(3, 1, b"x")
         return talk.client(talk.named("file.stage"), channel=1).client(octets)
 
-    assert_no_larger(lambda: Talk(AMQP_0_8, limits=LIMITS).login().channel(), step)
+    assert_no_larger(lambda: Talk(AMQP_0_8, limits=LIMITS).login().channel(), step, at_large)
 
 
 def test_the_oldest_of_open_messages_with_large_headers_come_out() -> None:
@@ -237,16 +237,16 @@ AMQP_1_0: dict[str, Callable[[Talk10, int, int], Talk10]] = {
 
 @pytest.mark.parametrize("body", ["keep", "size"])
 @pytest.mark.parametrize("kind", AMQP_1_0)
-def test_1_0_keeps_no_large_values(kind: str, body: str) -> None:
-    assert_no_larger(lambda: opened(limits=LIMITS, body=body), AMQP_1_0[kind])
+def test_1_0_keeps_no_large_values(kind: str, body: str, at_large: bool) -> None:
+    assert_no_larger(lambda: opened(limits=LIMITS, body=body), AMQP_1_0[kind], at_large)
 
 
-def test_1_0_keeps_no_large_values_of_a_login() -> None:
+def test_1_0_keeps_no_large_values_of_a_login(at_large: bool) -> None:
     def step(talk: Talk10, at: int, size: int) -> Talk10:
         names = tuple([Symbol(f"M{each}") for each in range(1 + size // 10)])
         return talk.server(SaslMechanisms(names)).client(SaslInit(Symbol("M0"), b"x" * size))
 
-    assert_no_larger(lambda: Talk10(limits=LIMITS).client(b"AMQP\3\1\0\0"), step)
+    assert_no_larger(lambda: Talk10(limits=LIMITS).client(b"AMQP\3\1\0\0"), step, at_large)
 
 
 # 0-10.
@@ -291,8 +291,8 @@ def _without_end(octets: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("kind", AMQP_0_10)
-def test_0_10_keeps_no_large_values(kind: str) -> None:
-    assert_no_larger(lambda: Talk010(limits=LIMITS).open().session(), AMQP_0_10[kind])
+def test_0_10_keeps_no_large_values(kind: str, at_large: bool) -> None:
+    assert_no_larger(lambda: Talk010(limits=LIMITS).open().session(), AMQP_0_10[kind], at_large)
 
 
 def test_0_10_keeps_few_faults_of_one_message() -> None:

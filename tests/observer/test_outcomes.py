@@ -6,9 +6,9 @@ import pytest
 
 from amqp_sansio import Limits
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio._core.outcomes import OutcomeLedger
-from amqp_sansio.lifecycle import Lifecycle, MessageRecord
+from amqp_sansio._watching.outcomes import OutcomeLedger
 from amqp_sansio.observer import Skipped
+from amqp_sansio.recorded.lifecycle import Lifecycle, MessageRecord
 from tests.kit.observing import CLIENT, Talk
 from tests.kit.talk_0_10 import Talk010, completed, stage, transfer
 

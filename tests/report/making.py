@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from amqp_sansio.capture import CaptureDamage, Segment, read_segments
-from amqp_sansio.tables import COLUMNS, replay_segments
+from amqp_sansio.recorded.tables import COLUMNS, replay_segments
 
 VOID: Final = frozenset({"meta", "input", "br"})
 LEAVES: Final = frozenset({"rect", "path", "line", "circle", "polygon"})
@@ -40,7 +40,7 @@ def connection(name: str, **more: object) -> tuple[str, Row]:
         **{"client": "10.0.0.1:40000", "server": "10.0.0.2:5672", "protocol": "0-9-1"},
         **{"opened_ns": 0, "closed_ns": 1_000_000_000, "closed_by": "client", "close_code": 200, "close_text": "bye"},
         **{"bytes_client": 100, "bytes_server": 200, "gaps": 0, "complete": True, "ended_by": "fin of the client"},
-        **{"events": 0, "messages": 0, "violations": 0, **more},
+        **{"events": 0, "messages": 0, "violations": 0, "cause": "normal", **more},
     }
     return "connections", row("connections", connection=name, **values)
 

@@ -100,9 +100,13 @@ def seen(one: Any) -> object:
 
 
 CASES: list[tuple[Callable[[], Any], Callable[[Any, Row], None]]] = [
-    (Histogram, of_histogram), (lambda: Series(9), of_series), (lambda: Clouds(9), of_clouds),
-    (lambda: Top(9, 1), of_top), (lambda: Top(30, 1), of_top), (lambda: Largest[str](9), of_largest),
-]  # fmt: skip
+    (Histogram, of_histogram),
+    (lambda: Series(9), of_series),
+    (lambda: Clouds(9), of_clouds),
+    (lambda: Top(9, 1), of_top),
+    (lambda: Top(30, 1), of_top),
+    (lambda: Largest[str](9), of_largest),
+]
 
 
 @pytest.mark.parametrize(("make", "add"), CASES, ids=["histogram", "series", "clouds", "sample", "top", "largest"])

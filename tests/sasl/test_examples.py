@@ -13,7 +13,7 @@ import pytest
         "amqp_sansio.sasl._client",
         "amqp_sansio.sasl._saslprep",
         "amqp_sansio.sasl._scram",
-        "amqp_sansio.sasl._server",
+        "amqp_sansio.sasl._registry",
         "amqp_sansio.uri",
     ],
 )

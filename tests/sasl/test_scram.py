@@ -238,10 +238,10 @@ def test_first_messages_a_client_refuses(challenge: bytes, text: str) -> None:
     assert "pencil" not in str(caught.value)
 
 
-@pytest.mark.parametrize("iterations", [1, 4095, 1_000_001, 10**30])
+@pytest.mark.parametrize("iterations", [1, 4095, 100_001, 10**30])
 def test_iteration_counts_outside_the_default_bounds_are_refused(iterations: int) -> None:
     state, _ = CLIENT256.initial()
-    with pytest.raises(SaslError, match="only 4096 to 1000000 are allowed"):
+    with pytest.raises(SaslError, match="only 4096 to 100000 are allowed"):
         CLIENT256.step(state, SHA256[1].replace(b"4096", b"%d" % iterations))
 
 

@@ -58,8 +58,12 @@ PASSWORD = entry(b"PASSWORD", b"S", long_string(b"secret"))
         ("AMQPLAIN", PASSWORD + LOGIN, Credentials("AMQPLAIN", "guest", "secret")),
         (
             "AMQPLAIN",
-            entry(b"a", b"t", b"\1") + LOGIN + entry(b"b", b"F", long_string(b"\1cI\0\0\0\1"))
-            + entry(b"d", b"V", b"") + PASSWORD + entry(b"e", b"D", b"12345"),
+            entry(b"a", b"t", b"\1")
+            + LOGIN
+            + entry(b"b", b"F", long_string(b"\1cI\0\0\0\1"))
+            + entry(b"d", b"V", b"")
+            + PASSWORD
+            + entry(b"e", b"D", b"12345"),
             Credentials("AMQPLAIN", "guest", "secret"),
         ),
         ("EXTERNAL", b"", Credentials("EXTERNAL")),
@@ -69,23 +73,15 @@ PASSWORD = entry(b"PASSWORD", b"S", long_string(b"secret"))
         ("ANONYMOUS", b"\0user", Credentials("ANONYMOUS", trace="user")),
         ("ANONYMOUS", b"\xff", Credentials("ANONYMOUS", trace="\ufffd")),
         ("ANONYMOUS", b"x" * 256, Credentials("ANONYMOUS", trace="x" * 255)),
-        (
-            "XOAUTH2",
-            b"user=me\x01auth=Bearer abc\x01\x01",
-            Credentials("XOAUTH2", "me", token="abc"),
-        ),
+        ("XOAUTH2", b"user=me\x01auth=Bearer abc\x01\x01", Credentials("XOAUTH2", "me", token="abc")),
         (
             "OAUTHBEARER",
             b"n,a=a=2Cb=3Dc,\x01host=h\x01port=5671\x01auth=bearer abc\x01\x01",
             Credentials("OAUTHBEARER", token="abc", authzid="a,b=c", host="h", port=5671),
         ),
-        (
-            "OAUTHBEARER",
-            b"n,,\x01auth=Bearer abc\x01\x01",
-            Credentials("OAUTHBEARER", token="abc"),
-        ),
+        ("OAUTHBEARER", b"n,,\x01auth=Bearer abc\x01\x01", Credentials("OAUTHBEARER", token="abc")),
     ],
-)  # fmt: skip
+)
 def test_credentials_are_read(name: str, response: bytes, credentials: Credentials) -> None:
     assert judge(name, response) == credentials
 

@@ -1,38 +1,32 @@
-"""Scenarios: each is written once, as a coroutine over the client's API, and runs in every world."""
+"""Scenarios: each is written once, as a coroutine over the client's API, and runs in every virtual world.
 
-import inspect
+tests/system/scenarios runs the same in the worlds that have sockets and real time.
+"""
+
 from collections.abc import Generator
-from typing import Any
 
 import pytest
 
-from amqp_sansio_sync import driver
+from tests.kit.scenarios import broker_in, in_each, run_scenario, world
 from tests.kit.scripted import ScriptedBroker
-from tests.kit.worlds import WORLDS, World
+from tests.kit.worlds import World
+
+__all__ = ["broker", "pytest_generate_tests", "pytest_pyfunc_call", "world"]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run each scenario in every world."""
+    in_each(metafunc)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run a scenario in its world."""
-    scenario = pyfuncitem.obj
-    if not inspect.iscoroutinefunction(scenario):
-        return None
-    arguments: dict[str, Any] = {name: pyfuncitem.funcargs[name] for name in inspect.signature(scenario).parameters}
-    arguments["world"].run(scenario(**arguments))
-    return True
-
-
-@pytest.fixture(params=WORLDS, ids=lambda kind: kind.name)
-def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> World:
-    """Where the scenario runs. The blocking adapter looks often at a connection that nobody uses."""
-    monkeypatch.setattr(driver, "IDLE", 0.02)
-    made: World = request.param()
-    return made
+    return run_scenario(pyfuncitem)
 
 
 @pytest.fixture
-def broker() -> Generator[ScriptedBroker]:
+def broker(world: World) -> Generator[ScriptedBroker]:
     """A broker for one scenario, whose clients a script may treat worse than a broker does."""
-    with ScriptedBroker() as broker:
-        yield broker
-        assert broker.errors == []
+    with broker_in(world) as made:
+        yield made

@@ -52,8 +52,9 @@ from amqp_sansio.amqp_0_9_1 import (
 )
 from amqp_sansio.client.classic.channel import Channel
 from amqp_sansio.events import Closed
+from tests.kit.scenarios import has_one_thread, only
 from tests.kit.scripted import Peer, ScriptedBroker, holding, is_method
-from tests.kit.worlds import ASYNC_WORLDS, World
+from tests.kit.worlds import World
 
 
 async def test_a_call_returns_its_reply(world: World, broker: ScriptedBroker) -> None:
@@ -313,7 +314,7 @@ async def test_a_failure_that_nobody_has_seen_is_raised_at_the_end(
 
 
 # The blocking adapter hands out whole messages only.
-@pytest.mark.parametrize("world", ASYNC_WORLDS, indirect=True)
+@only(has_one_thread)
 async def test_big_messages_in_pieces(world: World, broker: ScriptedBroker) -> None:
     broker.fill("q", bytes(100_000))
     async with (

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import socket
-import threading
-from collections.abc import Generator
-from contextlib import contextmanager
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -185,7 +184,7 @@ async def test_what_is_refused_is_told_with_the_servers_reason(world: World, bro
 async def test_mechanisms(world: World) -> None:
     settings = Settings(versions=(AMQP_0_9_1,), configs={AMQP_0_9_1: Config(mechanisms=("SCRAM-SHA-256", "AMQPLAIN"))})
     nonces: list[str] = []
-    with ScriptedBroker(settings=settings) as broker:
+    with world.broker(settings=settings) as broker:
         assert "no SASL mechanism in common" in str(await failure(world, broker.url, sasl=Plain("guest", "guest")))
         for _ in range(2):
             async with world.connect(broker.url) as connection:
@@ -225,7 +224,7 @@ async def test_0_8_is_spoken_too(world: World, broker: ScriptedBroker) -> None:
 
 async def test_a_server_of_another_version_is_named(world: World) -> None:
     settings = Settings(versions=(AMQP_0_9_1,))
-    with ScriptedBroker(settings=settings) as broker:
+    with world.broker(settings=settings) as broker:
         error = await failure(world, broker.url, version=AMQP_0_8)
         assert "refused 0-8" in str(error)
         assert "0-0-9-1" in str(error)
@@ -233,26 +232,32 @@ async def test_a_server_of_another_version_is_named(world: World) -> None:
             await world.connect_0_10(broker.url)
 
 
-@contextmanager
-def answering(octets: bytes | None) -> Generator[str]:
+@asynccontextmanager
+async def answering(world: World, octets: bytes | None) -> AsyncGenerator[str]:
     """The URL of a listener that answers the protocol header with these octets and hangs up; None: it says nothing."""
-    stop = threading.Event()
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    ports: list[int] = []
+    writers: list[asyncio.StreamWriter] = []
 
-        def serve() -> None:
-            connected, _ = listener.accept()
-            with connected:
-                connected.recv(8)
-                if octets is None:
-                    stop.wait(30)
-                else:
-                    connected.sendall(octets)
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        await reader.readexactly(8)
+        if octets is not None:
+            writer.write(octets)
+            writer.close()
 
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield f"amqp://guest:guest@127.0.0.1:{listener.getsockname()[1]}/"
-        stop.set()
-        thread.join(30)
+    async def serve() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        ports.append(server.sockets[0].getsockname()[1])
+        try:
+            await asyncio.Event().wait()
+        finally:
+            server.close()
+            for writer in writers:
+                writer.transport.abort()
+
+    with world.beside(serve):
+        await world.until(lambda: ports)
+        yield f"amqp://guest:guest@127.0.0.1:{ports[0]}/"
 
 
 @pytest.mark.parametrize(
@@ -267,15 +272,17 @@ def answering(octets: bytes | None) -> Generator[str]:
     ],
 )
 async def test_a_peer_that_is_no_broker_is_named(world: World, octets: bytes, text: str) -> None:
-    with answering(octets) as url, pytest.raises(EndpointClosed, match=text):
-        await world.connect(url)
+    async with answering(world, octets) as url:
+        with pytest.raises(EndpointClosed, match=text):
+            await world.connect(url)
 
 
 async def test_nobody_answers_or_listens(world: World) -> None:
-    with answering(None) as url, pytest.raises((EndpointClosed, TimeoutError), match=r"did not finish|within 0\.3"):
-        await world.connect(url, handshake_timeout=0.3)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+    async with answering(world, None) as url:
+        with pytest.raises((EndpointClosed, TimeoutError), match=r"did not finish|within 0\.3"):
+            await world.connect(url, handshake_timeout=0.3)
+    with world.broker() as broker:
+        port = broker.port
     with pytest.raises(Exception, match=r"refused|attempts to connect|Connect call failed"):
         await world.connect(f"amqp://127.0.0.1:{port}/")
 

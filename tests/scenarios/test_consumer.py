@@ -24,8 +24,9 @@ from amqp_sansio.amqp_0_9_1 import (
 )
 from amqp_sansio.client.classic.consumer import Consumer, Delivery
 from amqp_sansio.errors import ConsumerEnded
+from tests.kit.scenarios import has_one_thread, only
 from tests.kit.scripted import Peer, ScriptedBroker, holding, is_method
-from tests.kit.worlds import ASYNC_WORLDS, World
+from tests.kit.worlds import World
 
 BODIES = [b"%d" % n for n in range(10)]
 
@@ -331,7 +332,7 @@ async def test_a_consumer_that_starts_too_late_is_cancelled(world: World, broker
 
 
 # In the blocking adapter a consumer starts when it is made.
-@pytest.mark.parametrize("world", ASYNC_WORLDS, indirect=True)
+@only(has_one_thread)
 async def test_closing_a_consumer_that_never_started(world: World, broker: ScriptedBroker) -> None:
     async with world.connect(broker.url) as connection, connection.open_channel() as channel:
         consumer = channel.consume("q")

@@ -13,7 +13,7 @@ from amqp_sansio.amqp_0_9_1 import BasicDeliver
 from amqp_sansio.amqp_0_10 import QueueQuery
 from amqp_sansio.amqp_1_0 import Transfer
 from amqp_sansio.events import OpenRequested
-from tests.kit import facing, facing_1_0, octets_0_10
+from tests.kit import octets_0_10, octets_1_0, octets_classic
 from tests.kit.scripted import Peer, ScriptedBroker
 from tests.kit.worlds import World
 
@@ -32,12 +32,12 @@ class Fault(NamedTuple):
 
 def _delivered(tag: int) -> bytes:
     method = BasicDeliver(consumer_tag="c", delivery_tag=tag)
-    started = facing.frame(facing.METHOD, 1, method.encode(RABBIT))
-    return started + facing.header(1, 60, 1) + facing.body(1, b"x")
+    started = octets_classic.frame(octets_classic.METHOD, 1, method.encode(RABBIT))
+    return started + octets_classic.header(1, 60, 1) + octets_classic.body(1, b"x")
 
 
 _CLASSIC: Final = {
-    "connection": Fault(facing.frame(facing.METHOD, 0, b"\0\x63\0\1"), "503 class 99 has no method"),
+    "connection": Fault(octets_classic.frame(octets_classic.METHOD, 0, b"\0\x63\0\1"), "503 class 99 has no method"),
     "channel": Fault(_delivered(1) + _delivered(2), "506.*unsettled"),
 }
 FAULTS: Final[dict[Version, dict[str, Fault]]] = {
@@ -48,10 +48,10 @@ FAULTS: Final[dict[Version, dict[str, Fault]]] = {
         "channel": Fault(octets_0_10.completed(99), "99"),
     },
     AMQP_1_0: {
-        "connection": Fault(facing_1_0.octets_of(b"\x45"), "amqp:decode-error"),
-        "channel": Fault(facing_1_0.octets_of(Transfer(handle=9), 0, b"x"), "amqp:session:unattached-handle"),
+        "connection": Fault(octets_1_0.octets_of(b"\x45"), "amqp:decode-error"),
+        "channel": Fault(octets_1_0.octets_of(Transfer(handle=9), 0, b"x"), "amqp:session:unattached-handle"),
         "link": Fault(
-            facing_1_0.octets_of(Transfer(0, 0, b"1", 0), 0, b"\0Sw\xa1\x09too large"),
+            octets_1_0.octets_of(Transfer(0, 0, b"1", 0), 0, b"\0Sw\xa1\x09too large"),
             "amqp:link:message-size-exceeded",
         ),
     },
@@ -122,7 +122,7 @@ async def test_what_waits_ends_at_once_with_the_fault(
 @pytest.mark.parametrize("version", FAULTS, ids=lambda version: version.label)
 async def test_an_opening_ends_at_once_with_the_fault(world: World, broker: ScriptedBroker, version: Version) -> None:
     fault = FAULTS[version]["connection"]
-    header = facing_1_0.AMQP_HEADER if version is AMQP_1_0 else b""
+    header = octets_1_0.AMQP_HEADER if version is AMQP_1_0 else b""
 
     held: list[Event] = []
 

@@ -169,7 +169,9 @@ async def test_the_recipe_for_opentelemetry(world: World, broker: ScriptedBroker
     export = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter")
     exporter = export.InMemorySpanExporter()
     simple = pytest.importorskip("opentelemetry.sdk.trace.export")
-    provider = trace.TracerProvider()
+    resources = pytest.importorskip("opentelemetry.sdk.resources")
+    # The default resource is looked for by threads.
+    provider = trace.TracerProvider(resource=resources.Resource({}))
     provider.add_span_processor(simple.SimpleSpanProcessor(exporter))
     page = (ROOT / "docs" / "logging.md").read_text(encoding="utf-8")
     (recipe,) = [each for each in re.findall(r"^```python\n(.*?)^```", page, re.M | re.S) if "opentelemetry" in each]
@@ -183,6 +185,10 @@ async def test_the_recipe_for_opentelemetry(world: World, broker: ScriptedBroker
     for mine, theirs in zip(published, processed, strict=True):
         assert theirs.parent.span_id == mine.context.span_id
         assert theirs.context.trace_id == mine.context.trace_id
+    assert {each.attributes["messaging.system"] for each in spans} == {"amqp"}
+    assert {each.attributes["messaging.destination.name"] for each in spans} == {"jobs"}
+    assert {each.attributes["messaging.operation.type"] for each in published} == {"send"}
+    assert {each.attributes["messaging.operation.type"] for each in processed} == {"process"}
     outcomes = [each.attributes["messaging.outcome"] for each in processed]
     assert outcomes == ["accepted", "rejected", "released", "accepted"]
     header = deliveries[0].headers if version is AMQP_0_9_1 else deliveries[0].application_properties

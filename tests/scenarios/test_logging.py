@@ -12,14 +12,13 @@ import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from amqp_sansio.amqp_0_10 import QueueDeclare
-from amqp_sansio.frame_lines import LONGEST, FrameLines
-from amqp_sansio_pytest import EmbeddedBroker
-from tests.kit.worlds import AsyncioWorld, SyncWorld, World
-from tests.test_layout import ROOT
+from amqp_sansio.recorded.frame_lines import LONGEST, FrameLines
+from tests.kit.scenarios import is_adapter, only
+from tests.kit.worlds import World
 
 VERSIONS = (AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
 each_version = pytest.mark.parametrize("version", VERSIONS, ids=lambda each: each.label)
-each_adapter = pytest.mark.parametrize("world", [AsyncioWorld, SyncWorld], ids=lambda kind: kind.name, indirect=True)
+each_adapter = only(is_adapter)
 LOGGER = "amqp_sansio_asyncio"
 LOGGERS = {"asyncio": LOGGER, "sync": "amqp_sansio_sync"}
 """Where the adapters log; the broker logs as asyncio's does."""
@@ -57,7 +56,7 @@ async def publish(connection: Any, version: Version) -> None:
 
 async def talk(world: World, version: Version, mechanism: str = "plain", level: int = logging.NOTSET) -> int:
     """Publish a message, the log having that level from then on; the broker's port."""
-    with EmbeddedBroker(users={"me": PASSWORD}) as broker:
+    with world.broker(users={"me": PASSWORD}) as broker:
         url = f"amqp://me:{PASSWORD}@127.0.0.1:{broker.port}/?auth_mechanism={mechanism}"
         opening: Any = world.connect(url, version)
         async with opening as connection:
@@ -142,25 +141,6 @@ async def test_without_debug_no_frames_are_read(
     set_levels(logging.INFO)
     await talk(world, AMQP_0_9_1)
     assert caplog.records
-
-
-def test_the_example_of_the_page(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (ROOT / "docs" / "logging.md").read_text(encoding="utf-8")
-    source = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0]
-    (shown,) = re.findall(r"behind the addresses:\n\n```\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    logger = logging.getLogger(LOGGER)
-    monkeypatch.setattr(logger, "handlers", [])
-    monkeypatch.setattr(logger, "propagate", False)
-    level = logger.level
-    try:
-        with EmbeddedBroker() as broker:
-            names: dict[str, Any] = {"__name__": "logging"}
-            exec(compile(source.replace("@localhost/", f"@127.0.0.1:{broker.port}/"), "logging.md", "exec"), names)
-            client = f"-127.0.0.1:{broker.port} "
-    finally:
-        logger.setLevel(level)
-    lines = [each.split(client, 1)[1] for each in capsys.readouterr().out.splitlines() if client in each]
-    assert lines == shown.splitlines()
 
 
 def test_lines_tell_broken_rules_and_what_is_no_frame() -> None:

@@ -204,7 +204,7 @@ async def test_what_a_resumed_session_still_has(world: World, broker: ScriptedBr
 
 @pytest.mark.rule("0-10/session.attach/force", "0-10/session.attach/one-transport", "0-10/session.attach/scoping")
 async def test_a_session_that_can_not_be_resumed(world: World) -> None:
-    with ScriptedBroker(users={"guest": "guest", "other": "x"}) as broker:
+    with world.broker(users={"guest": "guest", "other": "x"}) as broker:
         broker.fill("jobs", b"1")
         one = await world.connect_0_10(broker.url)
         session = await one.open_session()
@@ -311,7 +311,8 @@ async def test_nothing_is_lost_or_twice_however_often_the_connection_is_lost(
     chance = random.Random(seed)
     cuts = 0
     while not all(each.done for each in works):
-        await world.pause(chance.random() * 0.02)
+        wanted = len(taken) + chance.randrange(5, 40)
+        await world.until(lambda: len(taken) >= wanted or all(each.done for each in works))  # noqa: B023
         if cuts < 12 and len(taken) < count - 30:
             cuts += 1
             broker.peers[-1 - chance.randrange(2)].cut()

@@ -31,7 +31,6 @@ PAIRS: Final = [
 
 APART: Final = {
     "uri": "set by the constructor in asyncio",
-    "publish_nowait": "deprecated: publish(wait=False)",
     "start": "a blocking consumer has started when consume returns",
     "session": "a blocking branch belongs to the session that made it",
     "native": "a neutral object's version of its own is reached in asyncio only",

@@ -1,6 +1,9 @@
 """The simulated world: programs of every version through faults, exact repetition, findings, asyncio's programs."""
 
 import asyncio
+import gc
+import inspect
+import warnings
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -12,9 +15,11 @@ from amqp_sansio.broker import Settings
 from amqp_sansio.messaging import Message
 from amqp_sansio.testing.simulate import (
     RANDOM,
+    USUAL,
     Fault,
     Hazards,
     Kind,
+    Pause,
     Process,
     Promise,
     Recorded,
@@ -22,6 +27,7 @@ from amqp_sansio.testing.simulate import (
     Schedule,
     Seeded,
     World,
+    discard,
     explore,
     memory,
     replay,
@@ -83,13 +89,26 @@ def jobs(
     return scene
 
 
+HARMLESS = tuple([each for each in Fault if each is not Fault.WIPE])
+"""The faults that lose nothing of a program that accepts what it has done."""
+
+
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.label)
-def test_a_consumer_that_accepts_what_it_has_done_loses_nothing(version: Version) -> None:
-    hazards = RANDOM.but(faults=tuple(each for each in Fault if each is not Fault.WIPE))
-    report = explore(jobs(version), hazards=hazards.but(most=1, pieces=False), random_hazards=hazards, seeds=10)
+@pytest.mark.parametrize("part", range(3))
+def test_a_consumer_that_accepts_what_it_has_done_loses_nothing(version: Version, part: int) -> None:
+    """At each step one of the faults; a third of them at a time."""
+    hazards = RANDOM.but(faults=HARMLESS[part::3], most=1, pieces=False)
+    report = explore(jobs(version), hazards=hazards, seeds=0)
     assert report.ok, str(report)
     assert report.depth == 1
-    assert report.runs > 100
+    assert report.runs > 50
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.label)
+def test_no_random_faults_lose_what_a_consumer_has_not_done(version: Version) -> None:
+    report = explore(jobs(version), depth=0, random_hazards=RANDOM.but(faults=HARMLESS), seeds=10)
+    assert report.ok, str(report)
+    assert report.runs == 11
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.label)
@@ -202,8 +221,8 @@ def test_a_publishers_belief_is_judged(scene: Scene, text: str) -> None:
     assert len(report.faults) == (1 if text else 0)
 
 
-def consume(world: World, version: Version, *, accept_first: bool) -> Scene:
-    world.declare("jobs", *BODIES)
+def consume(world: World, version: Version, bodies: tuple[bytes, ...] = BODIES, *, accept_first: bool) -> Scene:
+    world.declare("jobs", *bodies)
 
     async def consumer() -> None:
         async with connect("amqp://broker/", version=version) as connection:
@@ -220,10 +239,15 @@ def consume(world: World, version: Version, *, accept_first: bool) -> Scene:
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.label)
-def test_asyncios_programs_run_unchanged_in_the_world(version: Version) -> None:
-    report = explore(lambda world: consume(world, version, accept_first=True), seeds=0)
+def test_what_a_program_of_asyncio_loses_is_found(version: Version) -> None:
+    crashes = USUAL.but(faults=(Fault.CRASH,))
+    report = explore(lambda world: consume(world, version, (b"1",), accept_first=True), hazards=crashes, seeds=0)
     assert {each.kind for each in report.findings} == {Kind.LOST}
     assert len(report.faults) == 1
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.label)
+def test_asyncios_programs_run_unchanged_in_the_world(version: Version) -> None:
     random = RANDOM.but(faults=tuple(each for each in Fault if each is not Fault.WIPE))
     report = explore(lambda world: consume(world, version, accept_first=False), depth=0, seeds=5, random_hazards=random)
     assert report.ok, str(report)
@@ -311,3 +335,28 @@ def test_more_memory_than_limits_allow_is_found(monkeypatch: pytest.MonkeyPatch,
             world.hub().shared["leak"] = bytes(3 * SETTINGS.limits.memory_high)
         (finding,) = world.findings()
         assert (finding.kind, text in finding.text) == (Kind.MEMORY, True)
+
+
+def test_a_coroutine_that_is_discarded_is_closed_with_all_that_it_awaits() -> None:
+    """Each waits on its way out; what isn't closed to the end is told of by Python when it is destroyed."""
+    left: list[str] = []
+
+    async def inner(depth: int) -> None:
+        try:
+            if depth:
+                await inner(depth - 1)
+            await Pause()
+        finally:
+            await Pause()
+            left.append(f"{depth}")
+            await Pause()
+
+    coroutine = inner(3)
+    coroutine.send(None)
+    discard(coroutine)
+    assert left == []
+    assert inspect.getcoroutinestate(coroutine) == inspect.CORO_CLOSED
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        del coroutine
+        gc.collect()

@@ -1,11 +1,12 @@
 """Which files are read, and under which names."""
 
-import os
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from amqp_sansio_spark.files import CaptureFile, find_captures, name_files
+from amqp_sansio_arrow import files
+from amqp_sansio_arrow.files import CaptureFile, find_captures, name_files, native_path
 
 
 @pytest.fixture
@@ -45,15 +46,6 @@ def test_equal_base_names_are_told_apart_by_the_path_below_the_common_folder(fol
     assert [file.name for file in files] == ["a.pcap", "b.pcap", "deep/a.pcap", "deep/c.pcap", "x,y.pcap"]
 
 
-def test_a_name_that_is_no_utf8_becomes_text(tmp_path: Path) -> None:
-    path = os.fsencode(tmp_path) + b"/\xff.pcap"
-    with open(path, "wb"):
-        pass
-    (file,) = find_captures([str(tmp_path)])
-    assert file.name == "\\xff.pcap"
-    assert os.fsencode(file.path) == path
-
-
 @pytest.mark.parametrize("given", ["none.pcap", "none*.pcap", "empty", "a.pcap,none.pcap"])
 def test_what_isnt_there_is_named(folder: Path, given: str) -> None:
     (folder / "empty").mkdir()
@@ -83,19 +75,6 @@ def test_folders_of_folders_and_names_are_chosen(folder: Path) -> None:
         names("", pattern="*.none")
 
 
-def test_links_are_followed_once_and_name_a_file_in_one_way(tmp_path: Path) -> None:
-    there = tmp_path / "there"
-    there.mkdir()
-    (there / "z.pcap").write_bytes(b"")
-    here = tmp_path / "here"
-    here.mkdir()
-    (here / "days").symlink_to(there)
-    (there / "back").symlink_to(here)
-    (here / "m.pcap").symlink_to(there / "z.pcap")
-    for given in ([str(here)], [str(there / "z.pcap"), str(here)], [str(here), str(there)]):
-        assert [file.name for file in find_captures(given)] == ["m.pcap"]
-
-
 def test_a_folder_elsewhere_gives_the_same_names(folder: Path, tmp_path: Path) -> None:
     import shutil
 
@@ -115,11 +94,28 @@ def test_names_are_those_of_the_set_in_any_order() -> None:
     assert name_files([], []) == []
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may list everything")
-def test_a_folder_that_cant_be_listed_is_an_error(folder: Path) -> None:
-    (folder / "deep").chmod(0)
-    try:
-        with pytest.raises(PermissionError):
-            find_captures([str(folder)])
-    finally:
-        (folder / "deep").chmod(0o700)
+@pytest.mark.parametrize(
+    ("path", "windows"),
+    [
+        ("/C:/captures/a.pcap", "C:/captures/a.pcap"),
+        ("/c:/", "c:/"),
+        ("/captures/a.pcap", "/captures/a.pcap"),
+        ("/1:/a", "/1:/a"),
+        ("/", "/"),
+        ("C:/a", "C:/a"),
+    ],
+)
+def test_a_uri_with_a_drive(path: str, windows: str) -> None:
+    assert native_path(path, "nt") == windows
+    assert native_path(path, "posix") == path
+
+
+def test_a_uri_of_windows_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "native_path", partial(native_path, system="nt"))
+    assert files.local_path("file:///C:/my%20captures/a.pcap") == "C:/my captures/a.pcap"
+    assert files.local_path("C:/captures/a.pcap") == "C:/captures/a.pcap"
+
+
+def test_files_on_two_drives_are_named() -> None:
+    assert name_files(["C:/x/a.pcap", "D:/x/a.pcap"], ["a.pcap"] * 2) == ["C:/x/a.pcap", "D:/x/a.pcap"]
+    assert name_files(["C:/x/a.pcap", "C:/y/a.pcap"], ["a.pcap"] * 2) == ["x/a.pcap", "y/a.pcap"]

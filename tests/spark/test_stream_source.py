@@ -1,24 +1,23 @@
 """The stream of captures that are being written: whole records only, the batch's rows, whatever was there when."""
 
-from __future__ import annotations
-
 import gzip
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+
+pytest.importorskip("pyspark", reason="needs the extra `spark`")
+
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, ReadMaxFiles
 
 from amqp_sansio_spark.options import parse_options, parse_stream_options
 from amqp_sansio_spark.segments import ARROW_SCHEMA
 from amqp_sansio_spark.stream_source import CaptureStreamReader
 from tests.kit.captures import named
+from tests.kit.given_clock import GivenClock
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("reading_clock")
 NAME = "o091_pika_confirms"
 
 
@@ -38,7 +37,7 @@ def rows(stream: CaptureStreamReader, start: dict[str, Any], end: dict[str, Any]
 
 
 def at_once(folder: Path) -> list[dict[str, Any]]:
-    from amqp_sansio_spark.files import find_captures
+    from amqp_sansio_arrow.files import find_captures
     from amqp_sansio_spark.pieces import read_piece, whole
 
     return [
@@ -78,7 +77,7 @@ def test_nothing_new_is_the_same_offset(tmp_path: Path) -> None:
     assert rows(stream, first, first) == []
 
 
-def test_a_closed_file_has_its_damage(tmp_path: Path) -> None:
+def test_a_closed_file_has_its_damage(tmp_path: Path, reading_clock: GivenClock) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(named(f"{NAME}.pcap").read_bytes()[:-3])
     (tmp_path / "b.txt").write_text("no capture")
@@ -89,6 +88,7 @@ def test_a_closed_file_has_its_damage(tmp_path: Path) -> None:
     assert found and all([row["damage"] is None for row in found])
     for each in tmp_path.iterdir():
         os.utime(each, (1, 1))
+    reading_clock.now = 31.0
     later = stream.latestOffset(offset, ReadAllAvailable())
     assert sorted(later["closed"]) == ["a.pcap", "b.txt", "c.pcap.gz"]
     found += rows(stream, offset, later)
@@ -127,32 +127,6 @@ def test_what_is_written_behind_the_start_of_an_available_now_is_left(tmp_path: 
     assert list(offset["read"]) == ["a.pcap"]
     assert offset["read"]["a.pcap"] <= 9000
     assert stream.latestOffset(offset, ReadAllAvailable()) == offset
-
-
-def test_in_spark(spark: SparkSession, tmp_path: Path) -> None:
-    from amqp_sansio_spark import register
-
-    register(spark)
-    folder = tmp_path / "in"
-    folder.mkdir()
-    octets = named(f"{NAME}.pcap").read_bytes()
-
-    def run() -> int:
-        stream = spark.readStream.format("amqp-capture").option("maxFilesPerTrigger", 1).load(str(folder))
-        writer = stream.writeStream.format("parquet").option("path", str(tmp_path / "out"))
-        query = writer.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True).start()
-        query.awaitTermination()
-        return spark.read.parquet(str(tmp_path / "out")).count()
-
-    (folder / "a.pcap").write_bytes(octets[:9000])
-    (folder / "b.pcap").write_bytes(octets)
-    first = run()
-    (folder / "a.pcap").write_bytes(octets)
-    assert 0 < first < run()
-    fresh = spark.read.format("amqp-capture").load(str(folder))
-    assert sorted([repr(row) for row in spark.read.parquet(str(tmp_path / "out")).collect()]) == sorted(
-        [repr(row) for row in fresh.collect()]
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,26 @@
 """What a task does, without Spark: Arrow batches of segments in, rows out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+pytest.importorskip("pyspark", reason="needs the extra `spark`")
+
+import pyarrow as pa
+
+from amqp_sansio import AMQP_1_0
 from amqp_sansio.capture import CaptureDamage, Segment, sort_key
-from amqp_sansio.tables import COLUMNS
+from amqp_sansio.recorded.tables import COLUMNS, replay_segments
+from amqp_sansio_spark.plans import Setting
 from amqp_sansio_spark.segments import ARROW_SCHEMA, from_batch, to_batches
-from amqp_sansio_spark.worker import ReplayTask
+from amqp_sansio_spark.tables import setting_of
+from amqp_sansio_spark.worker import PassedTask, ReplayTask
 from tests.kit.captures import named
+from tests.kit.conversations import CONVERSATIONS, packets_of
+from tests.kit.less import changed
 from tests.kit.tables import local_rows, normal, segments_of
 
 NAMES = ("o091_pika_confirms.pcap", "o08_amqplib_rabbit_basic.pcap", "o091d_exchange_gap.pcap")
@@ -29,17 +37,15 @@ def in_order(rows: list[Segment | CaptureDamage]) -> list[Segment | CaptureDamag
     return [*damages, *sorted((row for row in rows if isinstance(row, Segment)), key=sort_key)]
 
 
-def batches(rows: list[Segment | CaptureDamage], size: int) -> Iterator[pa.RecordBatch]:
+def batches(rows: Sequence[Segment | CaptureDamage], size: int) -> Iterator[pa.RecordBatch]:
     """Batches of `size` rows, as Spark cuts them: anywhere."""
     for batch in pa.Table.from_batches(to_batches(rows, 1 << 20), ARROW_SCHEMA).to_batches():
         for start in range(0, batch.num_rows, size):
             yield batch.slice(start, size)
 
 
-def run(task: ReplayTask, rows: list[Segment | CaptureDamage], size: int = 1000) -> list[str]:
-    (table,) = task.tables
-    made = pa.Table.from_batches(list(task(batches(rows, size))))
-    return [str(row) for row in made.to_pylist()] if table else []
+def run(task: ReplayTask, rows: Sequence[Segment | CaptureDamage], size: int = 1000) -> pa.Table:
+    return pa.Table.from_batches(list(task(batches(rows, size))))
 
 
 @pytest.mark.parametrize("octets", [1, 3000, 1 << 20])
@@ -62,46 +68,78 @@ def test_batches_are_bounded() -> None:
 
 
 @pytest.mark.parametrize("table", COLUMNS)
-def test_rows_are_the_local_engines(table: str) -> None:
-    rows = found()
-    made = pa.Table.from_batches(list(ReplayTask((table,), "size")(batches(in_order(rows), 1000))))
-    names = [name for name, kind in COLUMNS[table] if kind != "timestamp"]
-    assert made.column_names == names
-    values = [[row.get(name) for name, _ in COLUMNS[table]] for row in made.to_pylist()]
-    assert normal(table, values) == local_rows(rows)[table]
-    assert values
+def test_rows_are_the_local_engines_of_one_table_and_of_several_and_of_chosen_columns(table: str) -> None:
+    rows = in_order(found())
+    whole = run(ReplayTask((table,)), rows)
+    assert whole.column_names == [name for name, kind in COLUMNS[table] if kind != "timestamp"]
+    values = [[row.get(name) for name, _ in COLUMNS[table]] for row in whole.to_pylist()]
+    assert values and normal(table, values) == local_rows(rows)[table]
+    together = [row[table] for row in run(ReplayTask(tuple(COLUMNS)), rows, 50).to_pylist()]
+    assert [row for row in together if row is not None] == whole.to_pylist()
+    for names in (whole.column_names[::-3], ["connection"]):
+        assert run(ReplayTask({table: names}), rows) == whole.select(names)
 
 
 @given(st.integers(1, 40), st.sampled_from(sorted(COLUMNS)))
 def test_the_size_of_batches_makes_no_difference(size: int, table: str) -> None:
     rows = in_order(found())
-    assert run(ReplayTask((table,), "size"), rows, size) == run(ReplayTask((table,), "size"), rows)
-
-
-def test_all_tables_at_once_are_structs() -> None:
-    rows = in_order(found())
-    tables = tuple(COLUMNS)
-    made = pa.Table.from_batches(list(ReplayTask(tables, "size")(batches(rows, 50)))).to_pylist()
-    for row in made:
-        assert sum(value is not None for value in row.values()) == 1
-    for table in tables:
-        alone = pa.Table.from_batches(list(ReplayTask((table,), "size")(batches(rows, 50))))
-        assert [row[table] for row in made if row[table] is not None] == alone.to_pylist()
+    assert run(ReplayTask((table,)), rows, size) == run(ReplayTask((table,)), rows)
 
 
 def test_a_task_that_stops_and_others_in_between_leave_nothing_behind() -> None:
     """A worker serves many tasks, and some of them die."""
     rows = in_order(found())
-    task = ReplayTask(("events",), "size")
+    task = ReplayTask(("events",))
     wanted = run(task, rows)
     half = task(islice(batches(rows, 7), 12))
-    for _ in islice(half, 1):
-        pass
+    next(half, None)
     other = task(batches(rows, 13))
     next(other)
     assert run(task, rows) == wanted
 
 
 def test_nothing_in_gives_nothing_out() -> None:
-    assert list(ReplayTask(("events",), "size")(iter([]))) == []
-    assert list(to_batches([], 1000)) == []
+    assert list(ReplayTask(("events",))(iter([]))) == list(to_batches([], 1000)) == []
+
+
+def _beside_amqp() -> list[Segment]:
+    """A connection of AMQP to port 15672 whose beginning isn't captured, and one of SSH."""
+    talk = packets_of(CONVERSATIONS[AMQP_1_0](1))
+    moved = [_to_port(each, 15_672) for each in talk[len(talk) // 2 :]]
+    ssh = packets_of([("client", b"SSH-2.0-x\r\n"), ("server", b"SSH-2.0-y\r\n")])
+    return sorted([*moved, *[_to_port(each, 22) for each in ssh]], key=sort_key)
+
+
+def _to_port(segment: Segment, port: int) -> Segment:
+    sport, dport = (port if each == 5672 else each for each in (segment.sport, segment.dport))
+    return changed(segment, sport=sport, dport=dport)
+
+
+@pytest.mark.parametrize("known", ["nothing", "ports", "servers"])
+def test_ports_and_servers_tell_the_roles_as_in_the_local_engine(known: str) -> None:
+    rows = _beside_amqp()
+    servers = ("10.0.0.2:15672",) if known == "servers" else ()
+    setting = setting_of("size", 0.0, (15_672,) if known == "ports" else (), servers)
+    (made,) = run(ReplayTask(("connections",), setting), rows).to_pylist()
+    by = {"nothing": (None, "frame"), "ports": ("port",), "servers": ("capture",)}
+    assert made["roles_by"] in by[known]
+    local = [
+        row for table, row in replay_segments(rows, servers=servers, ports=setting.ports) if table == "connections"
+    ]
+    names = [name for name, _ in COLUMNS["connections"]]
+    assert [dict(zip(names, row, strict=True))["roles_by"] for row in local] == [made["roles_by"]]
+
+
+def test_what_is_not_amqp_is_counted_and_has_no_rows() -> None:
+    rows = _beside_amqp()
+    counted = run(PassedTask(Setting()), rows)
+    assert counted.to_pylist() == [{"protocol": "SSH", "connections": 1}]
+    assert {row["server"] for row in run(ReplayTask(("connections",)), rows).to_pylist()} <= {None, "10.0.0.2:15672"}
+    ssh = [each for each in rows if 22 in (each.sport, each.dport)]
+    (batch,) = PassedTask(Setting()).run(ssh[0].flow, ssh)
+    assert batch.to_pylist() == counted.to_pylist()
+
+
+def test_a_wrong_port_is_named() -> None:
+    with pytest.raises(ValueError, match="a port is 1 to 65535, not 0"):
+        setting_of("size", 0.0, ports=(0,))

@@ -5,13 +5,8 @@ from __future__ import annotations
 import copy
 import io
 import pickle
-import socket
 import ssl
-import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -23,33 +18,11 @@ from amqp_sansio.capture import Segment, StreamData, read_segments, reassemble
 from amqp_sansio.client.recovery import RecoveryPolicy
 from amqp_sansio.errors import LinkEnded, NotAccepted, SessionEnded, TransactionFailed
 from amqp_sansio.uri import UriError, parse
-from amqp_sansio_pytest import EmbeddedBroker
 from amqp_sansio_sync import Recorder, connect
+from amqp_sansio_sync.system import current
 from tests.kit.certificates import Certificates
 from tests.kit.scripted import ScriptedBroker
-from tests.kit.sync_user import WAIT, SyncUser, each_version
-
-
-@contextmanager
-def answering(answer: Callable[[socket.socket], object]) -> Generator[str]:
-    """The URL of a listener whose one connection is handed to `answer` in a thread."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    stop = threading.Event()
-
-    def serve() -> None:
-        connected, _ = listener.accept()
-        with connected:
-            answer(connected)
-            stop.wait(WAIT)
-
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    try:
-        yield f"amqp://127.0.0.1:{listener.getsockname()[1]}/"
-    finally:
-        stop.set()
-        thread.join(WAIT)
-        listener.close()
+from tests.kit.sync_user import WAIT, Made, SyncUser, each_version
 
 
 def test_what_is_no_url_is_refused() -> None:
@@ -57,27 +30,24 @@ def test_what_is_no_url_is_refused() -> None:
         connect("http://localhost/")
 
 
-def test_a_server_that_says_nothing_is_given_up() -> None:
-    begun = monotonic()
-    with (
-        answering(lambda connected: None) as url,
-        pytest.raises(TimeoutError, match=r"not? .*within 0.2 seconds, it is header sent"),
-    ):
-        connect(url, timeout=0.2)
-    assert monotonic() - begun < 10
+def test_a_server_that_says_nothing_is_given_up(silent: str) -> None:
+    begun = current().now()
+    with pytest.raises(TimeoutError, match=r"not? .*within 0.2 seconds, it is header sent"):
+        connect(silent, timeout=0.2)
+    assert 0.2 <= current().now() - begun < 10
 
 
-def test_the_timeout_of_the_url_is_in_milliseconds() -> None:
-    with answering(lambda connected: None) as url, pytest.raises(TimeoutError, match=r"within 0.15"):
-        connect(url + "?connection_timeout=150")
+def test_the_timeout_of_the_url_is_in_milliseconds(silent: str) -> None:
+    with pytest.raises(TimeoutError, match=r"within 0.15"):
+        connect(silent + "?connection_timeout=150")
 
 
 @pytest.mark.rule("1.0/security/tls/validate", "1.0/security/tls/pure", "1.0/transport/port-tls")
 @each_version
-def test_tls_verifies_by_default(certificates: Certificates, version: Version) -> None:
+def test_tls_verifies_by_default(made: Made, certificates: Certificates, version: Version) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates.server, certificates.server_key)
-    with ScriptedBroker(ssl=context) as broker:
+    with made(ssl=context) as broker:
         broker.fill("jobs")
         url = broker.url.replace("127.0.0.1", "localhost")
         with SyncUser(broker, version, f"{url}?cacertfile={certificates.ca}") as user:
@@ -99,24 +69,16 @@ def test_tls_verifies_by_default(certificates: Certificates, version: Version) -
             assert connection.is_open
 
 
-def test_a_client_certificate_is_shown(certificates: Certificates) -> None:
+def test_a_client_certificate_is_shown(made: Made, certificates: Certificates) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates.server, certificates.server_key)
     context.load_verify_locations(certificates.ca)
     context.verify_mode = ssl.CERT_REQUIRED
     files = f"certfile={certificates.client}&keyfile={certificates.client_key}"
-    with (
-        ScriptedBroker(ssl=context) as broker,
-        connect(f"{broker.url}?cacertfile={certificates.ca}&{files}") as connection,
-    ):
+    with made(ssl=context) as broker, connect(f"{broker.url}?cacertfile={certificates.ca}&{files}") as connection:
         transport = broker.peer.line.transport
         assert transport is not None and transport.get_extra_info("peercert")
         assert connection.is_open
-
-
-def test_a_file_for_tls_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"a file for TLS that isn't there: .*none\.pem"):
-        connect(f"amqps://localhost?cacertfile={tmp_path / 'none.pem'}")
 
 
 def test_tls_to_a_port_without_is_told(broker: ScriptedBroker) -> None:
@@ -124,11 +86,18 @@ def test_tls_to_a_port_without_is_told(broker: ScriptedBroker) -> None:
         connect(broker.url.replace("amqp:", "amqps:"), timeout=WAIT)
 
 
-def test_tls_to_a_server_that_says_nothing_is_given_up() -> None:
-    with answering(lambda connected: None) as url, pytest.raises(TimeoutError, match="no answer in time"):
-        connect(url.replace("amqp:", "amqps:"), timeout=0.2)
+def test_tls_to_a_server_that_says_nothing_is_given_up(silent: str) -> None:
+    with pytest.raises(TimeoutError, match="no answer in time"):
+        connect(silent.replace("amqp:", "amqps:"), timeout=0.2)
 
 
+@pytest.mark.real("an attempt begins by the machine's clock before it is refused")
+def test_a_file_for_tls_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"a file for TLS that isn't there: .*none\.pem"):
+        connect(f"amqps://localhost?cacertfile={tmp_path / 'none.pem'}")
+
+
+@pytest.mark.real("an attempt begins by the machine's clock before it is refused")
 @pytest.mark.parametrize(
     ("url", "context", "text"),
     [
@@ -152,10 +121,10 @@ def _streams(data: bytes) -> dict[str, bytes]:
     return streams
 
 
-def test_a_recording_goes_on_when_a_lost_connection_is_opened_again(tmp_path: Path) -> None:
+def test_a_recording_goes_on_when_a_lost_connection_is_opened_again(made: Made, tmp_path: Path) -> None:
     path = tmp_path / "recording.pcapng"
     with (
-        EmbeddedBroker(clock="real", definitions={"queues": ["jobs"]}) as broker,
+        made(clock="real", definitions={"queues": ["jobs"]}) as broker,
         connect(broker.url, record=path, recover=RecoveryPolicy(first_delay=0.01)) as connection,
     ):
         channel = connection.open_channel(confirm=True)
@@ -167,11 +136,11 @@ def test_a_recording_goes_on_when_a_lost_connection_is_opened_again(tmp_path: Pa
 
 @each_version
 @pytest.mark.parametrize("secret", [False, True])
-def test_a_recording_has_everything_but_secrets(version: Version, secret: bool) -> None:
+def test_a_recording_has_everything_but_secrets(made: Made, version: Version, secret: bool) -> None:
     settings = Settings(mechanisms=("PLAIN",))
     header = {AMQP_0_9_1: b"AMQP\0\0\x09\x01", AMQP_0_10: b"AMQP\1\1\0\x0a", AMQP_1_0: b"AMQP\3\1\0\0"}[version]
     file = io.BytesIO()
-    with ScriptedBroker(settings=settings, users={"me": "tell-nobody"}) as broker:
+    with made(settings=settings, users={"me": "tell-nobody"}) as broker:
         broker.fill("jobs")
         url = f"amqp://me:tell-nobody@127.0.0.1:{broker.port}/"
         with Recorder(file, record_secrets=secret) as recorder, SyncUser(broker, version, url, record=recorder) as user:
@@ -210,21 +179,19 @@ def test_an_unwritable_recording_ends_alone(broker: ScriptedBroker, caplog: pyte
     assert "the recording ends here" in caplog.text
 
 
-def test_a_recording_is_closed_when_there_is_no_connection(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+def test_a_recording_is_closed_when_there_is_no_connection(closed_port: int, tmp_path: Path) -> None:
     path = tmp_path / "recording.pcapng"
     with pytest.raises(ConnectionRefusedError):
-        connect(f"amqp://127.0.0.1:{port}/", record=str(path))
+        connect(f"amqp://127.0.0.1:{closed_port}/", record=str(path))
     assert path.stat().st_size > 0
 
 
-def test_a_refused_connection_names_the_address() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-    with pytest.raises(ConnectionRefusedError, match=f"no connection to amqp://guest:.*@127.0.0.1:{port}.*refused"):
-        connect(f"amqp://guest:guest@127.0.0.1:{port}/", timeout=5)
+def test_a_refused_connection_names_the_address(closed_port: int) -> None:
+    with pytest.raises(
+        ConnectionRefusedError,
+        match=f"no connection to amqp://guest:.*@127.0.0.1:{closed_port}.*(refused|nobody listens)",
+    ):
+        connect(f"amqp://guest:guest@127.0.0.1:{closed_port}/", timeout=5)
 
 
 @pytest.mark.parametrize("version", [AMQP_0_10, AMQP_1_0], ids=lambda each: each.label)

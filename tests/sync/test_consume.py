@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import os
-import subprocess
-import sys
-import threading
 from collections.abc import Generator
-from pathlib import Path
 
 import pytest
 
@@ -17,12 +12,10 @@ from amqp_sansio_sync import Channel, connect
 from amqp_sansio_sync.transport import Transport
 from tests.kit.inside import driver_of
 from tests.kit.scripted import ScriptedBroker
-from tests.kit.sync_user import WAIT, wait_until
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.kit.sync_user import WAIT, finished, started, wait_until
 
 
-def fill(broker: ScriptedBroker, count: int, size: int = 1) -> None:
+def fill_jobs(broker: ScriptedBroker, count: int, size: int = 1) -> None:
     """Put messages into the queue "jobs"."""
     broker.fill("jobs", *[(b"%d" % n).ljust(size) for n in range(count)])
 
@@ -42,7 +35,7 @@ def channel(broker: ScriptedBroker) -> Generator[Channel]:
 
 def test_settlements_go_together(broker: ScriptedBroker, channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
     """One write for each would be most of what a consumer costs."""
-    fill(broker, 500)
+    fill_jobs(broker, 500)
     writes: list[int] = []
     whole = Transport.write
 
@@ -53,7 +46,7 @@ def test_settlements_go_together(broker: ScriptedBroker, channel: Channel, monke
     with channel.consume("jobs", prefetch=500, timeout=WAIT) as deliveries:
         taken = [next(deliveries)]
         channel.call(QueueDeclare("other"))  # its answer comes behind the deliveries
-        assert len(deliveries._items) == 499  # pyright: ignore[reportPrivateUsage]
+        assert len(deliveries._inbox.items) == 499  # pyright: ignore[reportPrivateUsage]
         monkeypatch.setattr(Transport, "write", counting)
         for delivery in itertools.islice(deliveries, 499):
             taken[-1].accept()
@@ -65,16 +58,14 @@ def test_settlements_go_together(broker: ScriptedBroker, channel: Channel, monke
 
 @pytest.mark.parametrize("another_waits", [False, True])
 def test_a_settlement_is_told_by_itself(broker: ScriptedBroker, channel: Channel, another_waits: bool) -> None:
-    fill(broker, 3)
+    fill_jobs(broker, 3)
     broker.fill("nothing")
     other = channel.consume("nothing", timeout=None)
-    waiting = threading.Thread(target=lambda: next(other, None), daemon=True)
-    if another_waits:
-        waiting.start()
+    waiting = started(next, other, None) if another_waits else None
     deliveries = channel.consume("jobs", prefetch=3, timeout=WAIT)
     one = next(deliveries)
     channel.call(QueueDeclare("other"))  # its answer comes behind the deliveries
-    assert len(deliveries._items) == 2  # pyright: ignore[reportPrivateUsage]
+    assert len(deliveries._inbox.items) == 2  # pyright: ignore[reportPrivateUsage]
     one.accept()
     # Two are there already, and nobody calls anything any more.
     wait_until(lambda: settlements(broker) == ["basic.ack"])
@@ -82,29 +73,5 @@ def test_a_settlement_is_told_by_itself(broker: ScriptedBroker, channel: Channel
     wait_until(lambda: not driver_of(channel)._hurried)
     deliveries.close()
     other.close()
-    if another_waits:
-        waiting.join(WAIT)
-        assert not waiting.is_alive()
-
-
-FORGETFUL = """
-import sys
-from amqp_sansio.amqp_0_9_1 import QueueDeclare
-from amqp_sansio_sync import connect, driver, keeper
-
-driver.SOON = 60.0                          # nothing but the end tells it
-channel = connect(sys.argv[1]).open_channel()
-deliveries = channel.consume("jobs", prefetch=5)
-one = next(deliveries)
-channel.call(QueueDeclare("other"))         # its answer comes behind the deliveries
-keeper.Keeper.ring = lambda self: None
-one.accept()
-"""
-
-
-def test_a_program_that_closes_nothing_tells_what_was_put_off(broker: ScriptedBroker) -> None:
-    fill(broker, 5)
-    folders = [ROOT, ROOT / "adapters" / "sync"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder) for folder in folders])}
-    subprocess.run([sys.executable, "-c", FORGETFUL, broker.url], env=environment, timeout=60, check=True)
-    wait_until(lambda: settlements(broker) == ["basic.ack"])
+    if waiting is not None:
+        finished(waiting)

@@ -2,46 +2,67 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
+import gc
+import sys
+import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from time import monotonic, sleep
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import pytest
 
 from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, EndpointClosed, Version
 from amqp_sansio.amqp_0_9_1 import BasicProperties, QueueDeclare
 from amqp_sansio.amqp_0_10 import QueueQuery
+from amqp_sansio_sync.system import current
+from tests.kit.inside import driver_of
 from tests.kit.scripted import ScriptedBroker
-from tests.kit.sync_user import WAIT, SyncUser, each_version, wait_until
+from tests.kit.sync_interrupts import LATER, Interrupts, is_kept
+from tests.kit.sync_user import WAIT, SyncUser, each_version, finished, started, wait_until
+
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
 
 Wait = Callable[[], object]
 
 
 class Interrupted(BaseException):
-    """What the signal handler of these tests raises."""
+    """What the handler of these tests raises."""
+
+
+def fail() -> None:
+    """What an interrupt does here."""
+    raise Interrupted
 
 
 @contextmanager
-def interrupts(*pauses: float) -> Generator[None]:
-    """Raise Interrupted in the main thread after each of the pauses (seconds), then no more."""
-    left = list(pauses)
+def interrupt_at(left: list[int]) -> Generator[None]:
+    """Raise Interrupted when this thread comes to the line of the client whose number is left, counted as they run.
 
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        if left:
-            signal.setitimer(signal.ITIMER_REAL, left.pop(0))
-        raise Interrupted
+    Lines below a `__del__` don't count: the interpreter prints what is raised there, and goes on.
+    """
 
-    before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, left.pop(0))
+    def trace(frame: FrameType, event: str, _: object) -> TraceFunction | None:
+        if "/amqp_sansio/client/" not in frame.f_code.co_filename or is_destroyed_in(frame) or is_kept(frame):
+            return None
+        left[0] -= event == "line"
+        if event == "line" and not left[0]:
+            raise Interrupted
+        return trace
+
+    sys.settrace(trace)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        sys.settrace(None)
+
+
+def is_destroyed_in(frame: FrameType | None) -> bool:
+    """Whether a frame is that of a `__del__`, or called from one."""
+    while frame is not None and frame.f_code.co_name != "__del__":
+        frame = frame.f_back
+    return frame is not None
 
 
 def waits_of(user: SyncUser) -> list[Wait]:
@@ -61,14 +82,15 @@ def waits_of(user: SyncUser) -> list[Wait]:
 
 
 @each_version
-def test_an_interrupt_in_every_kind_of_wait(broker: ScriptedBroker, version: Version) -> None:
+def test_an_interrupt_in_every_kind_of_wait(broker: ScriptedBroker, interrupts: Interrupts, version: Version) -> None:
     user = SyncUser(broker, version)
     broker.fill("idle")
     user.publish(b"0")
     user.consume("idle", credit=0 if version is not AMQP_0_9_1 else 5)
     with broker.faults.stall("to_client"):
         for wait in waits_of(user):
-            with interrupts(0.03), pytest.raises(Interrupted):
+            interrupts.later(0.03)
+            with interrupts.handling(fail), pytest.raises(Interrupted):
                 wait()
     # One begins a transaction in 0-10.
     with user.together() as together:
@@ -85,42 +107,33 @@ def test_an_interrupt_in_every_kind_of_wait(broker: ScriptedBroker, version: Ver
     user.close()
 
 
-@pytest.fixture
-def sigint() -> Generator[None]:
-    """SIGINT raises KeyboardInterrupt, also where a shell has started the tests in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("sigint")
 @each_version
-def test_keyboard_interrupt_in_a_wait_leaves_the_connection_usable(broker: ScriptedBroker, version: Version) -> None:
+def test_an_interrupt_in_a_wait_leaves_the_connection_usable(
+    broker: ScriptedBroker, interrupts: Interrupts, version: Version
+) -> None:
     with SyncUser(broker, version) as user, user.consume(timeout=None) as consumer:
         for _ in range(3):
-            timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
-            timer.start()
-            with pytest.raises(KeyboardInterrupt):
+            interrupts.later(0.05)
+            with interrupts.handling(fail), pytest.raises(Interrupted):
                 next(consumer)
-            timer.join()
         user.publish(b"x", timeout=WAIT)
         delivery = next(consumer)
         assert delivery.body == b"x"
         delivery.accept()
 
 
-def test_an_interrupt_of_a_thread_that_follows(broker: ScriptedBroker) -> None:
+def test_an_interrupt_of_a_thread_that_follows(broker: ScriptedBroker, interrupts: Interrupts) -> None:
     user = SyncUser(broker, AMQP_0_9_1)
     waiting = user.consume(timeout=None)
     ends: list[object] = []
-    reader = threading.Thread(target=lambda: ends.append(next(waiting, "the end")))
-    reader.start()
-    sleep(0.05)
-    with interrupts(0.05), pytest.raises(Interrupted):
+    reader = started(lambda: ends.append(next(waiting, "the end")))
+    current().sleep(LATER)
+    interrupts.later(LATER)
+    with interrupts.handling(fail), pytest.raises(Interrupted):
         next(user.consume(timeout=None))
     assert user.channel.call(QueueDeclare("jobs"), timeout=WAIT).queue == "jobs"
     user.close()
-    reader.join(WAIT)
+    finished(reader)
     assert ends == ["the end"]
 
 
@@ -141,12 +154,11 @@ def test_an_interrupt_while_the_engine_works_gives_the_connection_up(broker: Scr
         except EndpointClosed as error:
             errors.append(error)
 
-    reader = threading.Thread(target=read)
-    reader.start()
-    sleep(0.05)
+    reader = started(read)
+    current().sleep(LATER)
     with pytest.raises(Interrupted):
         user.publish(b"x", properties=Stinging())
-    reader.join(WAIT)
+    finished(reader)
     assert "interrupted at work by Interrupted" in str(errors[0])
     for _ in range(2):
         with pytest.raises(EndpointClosed, match="given up: its engine was interrupted at work"):
@@ -158,42 +170,50 @@ def test_an_interrupt_while_the_engine_works_gives_the_connection_up(broker: Scr
     wait_until(lambda: not broker.connections)
 
 
-# An exception that hits a weak reference's callback or a destructor is swallowed by the interpreter.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@each_version
-def test_interrupts_leave_a_usable_connection_or_a_clear_error(broker: ScriptedBroker, version: Version) -> None:
-    def opened() -> SyncUser:
-        user = SyncUser(broker, version)
-        if version is not AMQP_0_9_1:
-            user.consume()
-        return user
+class StingingLock:
+    """A lock that an interrupt keeps a thread from entering."""
 
-    given_up = interrupted = step = 0
-    user = opened()
-    end = monotonic() + 2.5
-    while monotonic() < end:
-        step += 1
+    def __enter__(self) -> None:
+        raise Interrupted
+
+    def __exit__(self, *_: object) -> None:
+        """It is never entered."""
+
+
+def test_an_interrupt_before_the_first_step_of_a_call_leaves_nothing_behind(broker: ScriptedBroker) -> None:
+    with SyncUser(broker, AMQP_0_9_1) as user:
+        driver = driver_of(user.connection)
+        lock, driver.lock = driver.lock, StingingLock()
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            with pytest.raises(Interrupted):
+                user.open()
+            gc.collect()
+        driver.lock = lock
+        assert [str(each.message) for each in told] == []
+        assert user.publish(b"x") == user.accepted
+
+
+@each_version
+def test_an_interrupt_at_each_line_of_the_client(broker: ScriptedBroker, stride: int, version: Version) -> None:
+    user = SyncUser(broker, version)
+    given_up, line, left = 0, 0, [0]
+    while not left[0]:
+        line += stride
+        left = [line]
         try:
-            with interrupts(0.0002 + 0.0001 * (step % 37)):
-                until = monotonic() + 0.5
-                while monotonic() < until:
-                    user.publish(b"x", timeout=WAIT)
-                    user.take()
-        except Interrupted:
-            interrupted += 1
+            with interrupt_at(left):
+                another = user.another()
+                another.publish(b"x", timeout=WAIT)
+                another.consume(credit=1)
+        except (Interrupted, EndpointClosed) as error:
+            assert isinstance(error, Interrupted) or "interrupted at work" in str(error)
+        try:
+            user.another().publish(b"y", timeout=WAIT)
         except EndpointClosed as error:
             assert "interrupted at work" in str(error)
-        try:
-            user.publish(b"y", timeout=WAIT)
-            user.take()
-        except EndpointClosed as error:
-            assert "interrupted at work" in str(error)
-            if version is AMQP_0_10:
-                with pytest.raises(EndpointClosed, match="interrupted at work"):
-                    user.channel.detached_state()
             given_up += 1
             user.close()
-            user = opened()
+            user = SyncUser(broker, version)
     user.close()
-    assert interrupted > 20
-    assert 0 < given_up < interrupted
+    assert 0 < given_up < line // stride

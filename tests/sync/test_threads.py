@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -12,9 +10,10 @@ import pytest
 from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from amqp_sansio.amqp_1_0 import Accepted, Message
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
+from amqp_sansio_sync.system import current
 from tests.kit.held_1_0 import HeldNode
 from tests.kit.scripted import ScriptedBroker
-from tests.kit.sync_user import WAIT, SyncUser, each_version, wait_until
+from tests.kit.sync_user import WAIT, SyncUser, each_version, finished, started, wait_until
 
 
 @each_version
@@ -57,15 +56,15 @@ def test_a_hammer_of_threads(broker: ScriptedBroker, version: Version) -> None:
             own.channel.close(timeout=WAIT)
 
         def settler() -> None:
-            end = monotonic() + WAIT
+            end = current().now() + WAIT
             while len(settled) < count * each // 2:
-                assert monotonic() < end
+                assert current().now() < end
                 if settle:
                     delivery = settle.pop()
                     delivery.accept()  # of another thread's consumer
                     settled.append(delivery)
                 else:
-                    sleep(0.001)
+                    current().sleep(0.001)
 
         def guarded(work: Callable[..., object], *arguments: object) -> None:
             try:
@@ -73,14 +72,10 @@ def test_a_hammer_of_threads(broker: ScriptedBroker, version: Version) -> None:
             except BaseException as error:
                 failures.append(error)
 
-        threads = [threading.Thread(target=guarded, args=(publish, n)) for n in range(count)]
-        threads += [threading.Thread(target=guarded, args=(consume,)) for _ in range(2)]
-        threads.append(threading.Thread(target=guarded, args=(settler,)))
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(3 * WAIT)
-            assert not thread.is_alive()
+        threads = [started(guarded, publish, n) for n in range(count)]
+        threads += [started(guarded, consume) for _ in range(2)]
+        threads.append(started(guarded, settler))
+        finished(*threads)
         assert not failures
         assert sorted(seen) == sorted(b"%d.%d" % (k, n) for k in range(count) for n in range(each))
     assert broker.messages("jobs") == ()
@@ -96,15 +91,13 @@ def test_a_thread_that_waits_takes_over_reading(broker: ScriptedBroker) -> None:
             with pytest.raises(TimeoutError):
                 next(short)
 
-        reader = threading.Thread(target=give_up)
-        reader.start()
-        sleep(0.05)
-        follower = threading.Thread(target=lambda: bodies.append(next(deliveries).body))
-        follower.start()
-        reader.join(WAIT)
-        sleep(0.05)
+        reader = started(give_up)
+        current().sleep(0.05)
+        follower = started(lambda: bodies.append(next(deliveries).body))
+        finished(reader)
+        current().sleep(0.05)
         broker.publish(b"late", routing_key="other")
-        follower.join(WAIT)
+        finished(follower)
         assert bodies == [b"late"]
 
 
@@ -112,15 +105,14 @@ def test_publishing_is_not_held_up_by_a_thread_that_waits(broker: ScriptedBroker
     user = SyncUser(broker, AMQP_0_9_1)
     deliveries = user.consume(timeout=None)
     ends: list[object] = []
-    thread = threading.Thread(target=lambda: ends.append(next(deliveries, "the end")))
-    thread.start()
+    thread = started(lambda: ends.append(next(deliveries, "the end")))
     publishing = user.another()
-    begun = monotonic()
+    begun = current().now()
     for _ in range(20):
         assert publishing.publish(b"x", "none") == publishing.accepted
-    assert monotonic() - begun < 10
+    assert current().now() - begun < 10
     user.close()
-    thread.join(WAIT)
+    finished(thread)
     assert ends == ["the end"]
 
 
@@ -131,12 +123,11 @@ def test_a_number_may_be_given_again_while_its_owner_leaves(broker: ScriptedBrok
     with SyncUser(broker, version) as user:
         for n in range(30):
             first = user.open() if version is AMQP_0_10 else user.channel.open_sender("first")
-            thread = threading.Thread(target=first.close)
-            thread.start()
+            thread = started(first.close)
             second = user.another()
             assert second.publish(b"%d" % n, timeout=WAIT) == second.accepted
             second.channel.close()
-            thread.join(WAIT)
+            finished(thread)
             assert not thread.is_alive()
             assert not first.is_open
 
@@ -150,9 +141,7 @@ def test_threads_share_a_sender_with_one_credit(broker: ScriptedBroker) -> None:
             for n in range(25):
                 outcomes.append(sender.send(Message(number * 100 + n), timeout=WAIT))
 
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
+        threads = [started(work, number) for number in range(4)]
         bodies: list[int] = []
         for _ in range(100):
             node.do(CoreReceiver, "flow", 1)
@@ -160,6 +149,6 @@ def test_threads_share_a_sender_with_one_credit(broker: ScriptedBroker) -> None:
             bodies += node.bodies
             node.settle(1, Accepted())
         for thread in threads:
-            thread.join(WAIT)
+            finished(thread)
         assert outcomes == [Accepted()] * 100
         assert sorted(bodies) == [number * 100 + n for number in range(4) for n in range(25)]

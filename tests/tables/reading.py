@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from amqp_sansio.tables import COLUMNS, Row, replay_segments
+from amqp_sansio.recorded.tables import COLUMNS, Row, replay_segments
 from tests.kit.tables import segments_of
 
 Tables = dict[str, list[dict[str, Any]]]

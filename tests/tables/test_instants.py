@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
+from amqp_sansio.amqp_0_9_1 import BasicConsume, BasicQos, QueueDeclare
 from amqp_sansio.broker import Settings
 from amqp_sansio.capture import Segment, read_segments
-from amqp_sansio.instants import State, states
 from amqp_sansio.messaging import Message
+from amqp_sansio.recorded.instants import State, states
 from amqp_sansio.testing.simulate import Process
+from amqp_sansio_report import gather_segments
 from tests.kit.captures import named
 from tests.kit.recorded_world import START, RecordedWorld
 from tests.report.making import rows_in
@@ -29,9 +31,10 @@ def test_open_messages_are_those_of_the_rows(name: str) -> None:
     messages = [
         each
         for each in rows_in(found)["messages"]
-        if each["kind"] != "return" and (each["settled_ns"] is not None or each["outcome"] is None)
+        if each["kind"] != "return"
+        and (each["settled_ns"] is not None or each["outcome"] is None)
         and each["outcome"] != "returned"
-    ]  # fmt: skip
+    ]
     times = sorted({each.ts_ns for each in found})
     instants = times[:: max(1, len(times) // 40)]
     seen = 0
@@ -89,7 +92,7 @@ def test_who_holds_what_with_how_much_room(version: Version) -> None:
         assert {row.name.split("-")[0] for row in rows if row.kind == "connection"} == {"worker", "shop"}
         row = one(rows, kind, **of_consumer)
         # In 0-10 the window opens again when a delivery is completed, before it is accepted.
-        assert row.held == held
+        assert (row.held, row.most) == (held, 3)
         assert row.room in (2, 3) if version is AMQP_0_10 else row.room == 3 - held
         assert row.queue in ("jobs", "/queues/jobs") and row.since_ns == START
         assert len([each for each in rows if each.kind == "delivery"]) == held
@@ -97,3 +100,43 @@ def test_who_holds_what_with_how_much_room(version: Version) -> None:
     assert (delivery.since_ns, delivery.consumer) == (START + 10 * 10**9, one(later, kind, **of_consumer).name)
     sessions = [row for row in last if row.kind == ("channel" if version in (AMQP_0_8, AMQP_0_9_1) else "session")]
     assert len(sessions) == 2 and {row.since_ns for row in sessions} == {START}
+
+
+def test_the_state_and_the_report_read_a_prefetch_alike() -> None:
+    """basic.qos with global is the channel's, for consumers before it too; without acknowledgement there is none."""
+
+    async def consumer(process: Process) -> None:
+        async with process.connect() as connection, connection.open_channel() as channel:
+            for name in "abcd":
+                await channel.call(QueueDeclare(queue=name))
+                for _ in range(3):
+                    await channel.publish(b"x", routing_key=name)
+            await channel.call(BasicQos(prefetch_count=5))
+            await channel.call(BasicConsume(queue="a", consumer_tag="A"))
+            await process.sleep(10)
+            await channel.call(BasicQos(prefetch_count=4, global_=True))
+            await channel.call(BasicConsume(queue="b", consumer_tag="B"))
+            await channel.call(BasicConsume(queue="c", consumer_tag="C", no_ack=True))
+            await channel.call(BasicQos(prefetch_count=2))
+            await channel.call(BasicConsume(queue="d", consumer_tag="D"))
+            await process.sleep(10)
+
+    world = RecordedWorld(settings=Settings(seed=b"broker", heartbeat=0))
+    with world:
+        world.start(consumer, restarts=False)
+        world.pass_time(30)
+    early, late = states(world.segments(), [START + each * 1_000_000_000 for each in (5, 15)])
+    row = one(early, "consumer")
+    assert (row.held, row.most, row.room) == (3, 5, 2)
+    rows = {row.name: (row.held, row.most, row.room) for row in late if row.kind == "consumer"}
+    assert rows == {"A": (3, 4, 0), "B": (1, 4, 0), "C": (0, None, None), "D": (0, 2, 0)}
+    gather = gather_segments(world.segments())
+    holders = {holder.name: holder for holder in gather.holders}
+    # D has got nothing, so it holds nothing to be shown.
+    assert {name: (each.peak, each.limit, each.could) for name, each in holders.items()} == {
+        "A": (3, "prefetch", 4),
+        "B": (1, "prefetch", 4),
+        "C": (0, "", 0),
+    }
+    # Both have no room from the time on at which the channel's four are with them, to the end.
+    assert [round(holders[name].full_ns / 1e9) for name in "AB"] == [10, 10]

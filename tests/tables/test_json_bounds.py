@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import _json
 from amqp_sansio._classic.codec.table import RABBIT, Table
 from amqp_sansio.amqp_0_10 import Map as Map10
 from amqp_sansio.amqp_0_10 import Struct, Typed, decode_value
@@ -17,6 +16,7 @@ from amqp_sansio.amqp_1_0 import Source
 from amqp_sansio.amqp_1_0.codec.values import Array, Described, Map, Symbol, UByte, UInt, ULong, decode, encode
 from amqp_sansio.errors import CodecError
 from amqp_sansio.printing import json_string
+from amqp_sansio.recorded import _json
 from tests.amqp_0_10.codec.test_bad_octets import VALID
 from tests.kit.classic_values import raw_of, table_values
 from tests.kit.steps import assert_linear

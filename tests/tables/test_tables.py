@@ -12,8 +12,8 @@ import pytest
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, LocalProtocolError, Version
 from amqp_sansio.capture import CaptureDamage, Segment, sort_key
 from amqp_sansio.capture.records import ACK, FIN, RST, SYN
-from amqp_sansio.tables import COLUMNS, FlowReplay, LiveReplay, Row, damage_row, plain, replay_segments
-from tests.kit.captures import everywhere, named
+from amqp_sansio.recorded.tables import COLUMNS, FlowReplay, LiveReplay, Row, damage_row, plain, replay_segments
+from tests.kit.captures import named, sampled
 from tests.kit.observing import CLIENT, Arrival, Talk
 from tests.kit.tables import segments_of
 from tests.tables.reading import Tables, tables
@@ -109,7 +109,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-@pytest.mark.parametrize("path", everywhere("*.pcap"))
+@pytest.mark.parametrize("path", sampled("*.pcap"))
 def test_every_value_has_the_type_of_its_column(path: Path) -> None:
     for table, values in replay_segments(segments_of([path])):
         for (name, kind), value in zip(COLUMNS[table], values, strict=True):
@@ -308,11 +308,26 @@ def test_a_connection_seen_from_the_middle() -> None:
 
 def test_sides_that_nothing_tells_apart_stay_unnamed() -> None:
     talk = Talk(late=True).client(b"hello").server(b"world")
-    found = tables(replay_segments(packets(talk, syn=False)))
+    found = tables(replay_segments(packets(talk, syn=False), ports=(5672, 40_000)))
     (row,) = found["connections"]
     assert (row["client"], row["server"], row["protocol"]) == (None, None, None)
     assert {violation["sender"] for violation in found["violations"]} == {None}
     assert {violation["rule"] for violation in found["violations"]} == {"capture/unrecognised"}
+
+
+def test_what_is_not_amqp_is_counted_and_has_no_row_but_at_a_port_of_amqp() -> None:
+    talk = Talk(late=True).client(b"SSH-2.0-OpenSSH_9\r\n").gap("server", 5).server(b"SSH-2.0-x").client(b"...")
+    segments = packets(talk)
+    passed: dict[str, int] = {}
+    assert not any(tables(replay_segments(segments, ports=(), passed=passed)).values())
+    assert passed == {"SSH": 1}
+    live = LiveReplay(ports=())
+    assert not [row for each in segments for _, rows in live.push(each) for row in rows]
+    assert not [row for _, rows in live.finish() for row in rows]
+    assert live.passed == passed
+    found = tables(replay_segments(segments, passed=passed))
+    assert len(found["connections"]) == 1
+    assert passed == {"SSH": 1}
 
 
 def test_what_tls_hides_is_said_to_be_not_decoded() -> None:
@@ -350,9 +365,19 @@ def test_contradicting_packets_are_rows() -> None:
     segments = packets(_busy())
     wrong = segments[2]
     again = Segment(
-        wrong.ts_ns + 1, wrong.file, wrong.packet, wrong.src, wrong.sport, wrong.dst, wrong.dport, wrong.seq,
-        wrong.ack, wrong.flags, wrong.wire_len, b"HTTP/1.1",
-    )  # fmt: skip
+        wrong.ts_ns + 1,
+        wrong.file,
+        wrong.packet,
+        wrong.src,
+        wrong.sport,
+        wrong.dst,
+        wrong.dport,
+        wrong.seq,
+        wrong.ack,
+        wrong.flags,
+        wrong.wire_len,
+        b"HTTP/1.1",
+    )
     found = tables(replay_segments([*segments, again]))
     assert [row["rule"] for row in found["violations"]] == ["capture/conflicting-overlap"]
     assert found["connections"][0]["complete"] is False
@@ -388,25 +413,18 @@ def test_text_for_every_consumer() -> None:
 
 # The same rows from any arrangement.
 
-_SOME = ("o_mixed_4_protocols", "o091_concurrent_4_clients", "o091d_channels_reorder", "o091d_channels_snap200")
+MIXED = (*sampled("o_mixed*.pcap"), *sampled("o091d_*_reorder*"), *sampled("o091d_*_snap200*"))
 
 
-def _captures() -> list[Any]:
-    params = [param for param in everywhere("*.pcap") if str(param.id).removesuffix(".pcap") in _SOME]
-    return params or [pytest.param(Path(), marks=pytest.mark.skip(reason="no capture is there"))]
-
-
-@pytest.mark.parametrize("path", _captures())
+@pytest.mark.parametrize("path", MIXED)
 def test_the_order_of_segments_makes_no_difference(path: Path) -> None:
     segments = segments_of([path])
     expected = list(replay_segments(segments))
     for seed in range(3):
-        shuffled = list(segments)
-        random.Random(seed).shuffle(shuffled)
-        assert list(replay_segments(shuffled)) == expected
+        assert list(replay_segments(random.Random(seed).sample(segments, len(segments)))) == expected
 
 
-@pytest.mark.parametrize("path", _captures())
+@pytest.mark.parametrize("path", [*MIXED, *sampled("o010_*.pcap")])
 def test_flows_apart_and_pickled_at_every_step_give_the_same_rows(path: Path) -> None:
     segments = [row for row in segments_of([path]) if isinstance(row, Segment)]
     replays: dict[str, FlowReplay] = {}
@@ -418,6 +436,18 @@ def test_flows_apart_and_pickled_at_every_step_give_the_same_rows(path: Path) ->
     for replay in replays.values():
         rows += replay.finish()
     assert sorted(map(repr, rows)) == sorted(map(repr, replay_segments(segments)))
+
+
+@pytest.mark.parametrize("path", sampled("*.pcap"))
+def test_segments_taken_together_give_the_rows_of_each(path: Path) -> None:
+    flows: dict[str, list[Segment]] = {}
+    for segment in sorted([row for row in segments_of([path]) if isinstance(row, Segment)], key=sort_key):
+        flows.setdefault(segment.flow, []).append(segment)
+    for flow, segments in flows.items():
+        alone, together = FlowReplay(flow), FlowReplay(flow)
+        rows = [row for segment in segments for row in alone.push(segment)]
+        assert [row for taken in together.push_all(segments) for row in taken] == rows
+        assert together.finish() == alone.finish()
 
 
 def test_capture_time_that_passes_declares_what_is_missing() -> None:
@@ -440,20 +470,29 @@ def test_a_flow_takes_only_its_own_segments() -> None:
 def test_another_release_s_state_is_refused() -> None:
     replay = FlowReplay("a")
     _, *values = replay.__getstate__()
-    with pytest.raises(LocalProtocolError, match="schema 5"):
-        replay.__setstate__((5, *values))
+    with pytest.raises(LocalProtocolError, match="layout 7"):
+        replay.__setstate__((7, *values))
 
 
 def test_two_connections_of_one_flow_are_two_rows() -> None:
     first = packets(_busy())
     second = [
         Segment(
-            segment.ts_ns + 10_000_000_000, segment.file, segment.packet + 100, segment.src, segment.sport,
-            segment.dst, segment.dport, segment.seq + 5_000_000,
-            segment.ack + 5_000_000 if segment.flags & ACK else 0, segment.flags, segment.wire_len, segment.payload,
+            segment.ts_ns + 10_000_000_000,
+            segment.file,
+            segment.packet + 100,
+            segment.src,
+            segment.sport,
+            segment.dst,
+            segment.dport,
+            segment.seq + 5_000_000,
+            segment.ack + 5_000_000 if segment.flags & ACK else 0,
+            segment.flags,
+            segment.wire_len,
+            segment.payload,
         )
         for segment in first
-    ]  # fmt: skip
+    ]
     found = tables(replay_segments(first + second))
     assert len(found["connections"]) == 2
     assert len({row["connection"] for row in found["connections"]}) == 2
@@ -469,7 +508,7 @@ def test_tables_that_are_not_wanted_are_left_out(wanted: tuple[str, ...]) -> Non
     assert list(replay_segments(segments, tables=wanted)) == everything
 
 
-@pytest.mark.parametrize("path", everywhere("*.pcap"))
+@pytest.mark.parametrize("path", sampled("*.pcap"))
 def test_each_table_alone_has_the_rows_that_it_has_beside_the_others(path: Path) -> None:
     segments = segments_of([path])
     everything = list(replay_segments(segments))

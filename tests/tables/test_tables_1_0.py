@@ -1,5 +1,6 @@
 """The tables of 1.0: what the columns and the JSON say of values, records, messages, secrets and damage."""
 
+import base64
 import json
 import math
 from decimal import Decimal
@@ -11,12 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import _json
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.capture.redact import Redactor
-from amqp_sansio.tables import COLUMNS, replay_segments
+from amqp_sansio.recorded import _json
+from amqp_sansio.recorded.frame_lines import FrameLines
+from amqp_sansio.recorded.tables import COLUMNS, replay_segments
 from tests.kit.observing import CLIENT
-from tests.kit.talk_1_0 import AMQP, SASL, Talk10, credit, settle, transfer
+from tests.kit.talk_1_0 import AMQP, SASL, Talk10, begin, credit, frame, settle, transfer
 from tests.tables.reading import tables
 from tests.tables.test_tables import packets, rows_of
 
@@ -79,9 +81,16 @@ def test_values(value: Any, text: str) -> None:
 
 def test_maps_keep_their_order_and_have_keys_of_any_type() -> None:
     pairs: list[tuple[Any, Any]] = [
-        ("b", 1), (amqp.Symbol("a"), 2), (1, 3), (True, 4), (None, 5), (b"\x00", 6), (UUID(int=0), 7), ([1, 2], 8),
+        ("b", 1),
+        (amqp.Symbol("a"), 2),
+        (1, 3),
+        (True, 4),
+        (None, 5),
+        (b"\x00", 6),
+        (UUID(int=0), 7),
+        ([1, 2], 8),
         ("1", 9),
-    ]  # fmt: skip
+    ]
     text = _json.encode(amqp.Map(pairs))
     assert text == (
         '{"b":1,"a":2,"1":3,"true":4,"null":5,"{\\"base64\\":\\"AA==\\"}":6,'
@@ -95,9 +104,15 @@ def test_a_map_that_can_not_be_read_is_shown_as_octets() -> None:
 
 
 _SIMPLE = st.one_of(
-    st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.text(max_size=5), st.binary(max_size=5),
-    st.floats(allow_nan=False, allow_infinity=False), st.uuids(), st.integers(0, 255).map(amqp.UByte),
-)  # fmt: skip
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.text(max_size=5),
+    st.binary(max_size=5),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.uuids(),
+    st.integers(0, 255).map(amqp.UByte),
+)
 
 
 @given(
@@ -277,6 +292,42 @@ def test_responses_of_the_login_are_counted_only() -> None:
     assert "secret" not in text
     (shown,) = _fields(talk, "sasl-response", secrets=True)
     assert shown == {"response": {"base64": "c2VjcmV0LXR3bw=="}}
+
+
+def _with_tokens(secret: str) -> Talk10:
+    """A token that is put, and one in a request to a node of management."""
+    put = {"operation": "put-token", "type": "jwt", "name": "amqps://host/q"}
+    read = {"operation": "READ", "security_token": secret, "n": 1}
+    first = amqp.Message(amqp.AmqpValue(secret), application_properties=put)
+    second = amqp.Message(secret.encode(), application_properties=read)
+    return _open().client(transfer(0, first), transfer(1, second))
+
+
+@pytest.mark.parametrize("secret", ["a s3cret", 'with a " and a \\'])
+def test_tokens_are_counted_only(secret: str) -> None:
+    talk = _with_tokens(secret)
+    put, read = _fields(talk, body="base64")
+    assert put["application_properties"]["name"] == "amqps://host/q"
+    assert put["body"] == {"redacted": put["body_size"]}
+    assert read["application_properties"] == {
+        "operation": "READ",
+        "security_token": {"redacted": len(json.dumps(secret)) - 2},
+        "n": 1,
+    }
+    assert "s3cret" not in json.dumps(rows_of(talk)) and secret not in json.dumps(rows_of(talk))
+    put, read = _fields(talk, body="base64", secrets=True)
+    assert read["application_properties"]["security_token"] == secret
+    assert secret.encode() in base64.b64decode(put["body"])
+
+
+def test_the_lines_of_a_log_have_no_token() -> None:
+    message = amqp.Message(b"", application_properties={"security_token": "a s3cret", "n": 1})
+    lines = FrameLines(is_client=True)
+    attach = frame(amqp.Attach("out", 0, False, target=amqp.Target(address="$management"), initial_delivery_count=0))
+    octets = AMQP + frame(amqp.Open("c")) + frame(begin()) + attach + transfer(0, message)
+    shown = list(lines.feed(octets, sent=True))
+    assert any("'security_token': ..., 'n': 1" in each for each in shown)
+    assert "s3cret" not in "".join(shown)
 
 
 def test_a_login_without_a_response() -> None:

@@ -2,15 +2,12 @@
 
 import base64
 import json
-import pickle
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from amqp_sansio.capture import Segment, sort_key
-from amqp_sansio.tables import FlowReplay, replay_segments
+from amqp_sansio.recorded.tables import replay_segments
 from tests.kit.captures import everywhere, named, truth
 from tests.kit.tables import segments_of
 from tests.tables.reading import Tables, messages, tables_of
@@ -112,19 +109,6 @@ def test_all_types() -> None:
     }
     assert (sent["correlation_id"], sent["content_type"]) == ("corr", "amqp/map")
     assert sent["message_id"] == "39343136-3933-3964-2d38-3965312d3437"
-
-
-@pytest.mark.parametrize("path", _CAPTURES)
-def test_rows_are_the_same_when_a_replay_is_pickled_between_segments(path: Path) -> None:
-    segments = [each for each in segments_of([path]) if isinstance(each, Segment)]
-    segments.sort(key=sort_key)
-    replay = FlowReplay(segments[0].flow)
-    rows: list[Any] = []
-    for segment in segments:
-        replay = pickle.loads(pickle.dumps(replay))
-        rows += replay.push(segment)
-    rows += replay.finish()
-    assert rows == list(replay_segments(segments))
 
 
 @pytest.mark.parametrize("path", _CAPTURES)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Final
 
 import pytest
 
+from tests.kit.rule_runs import EXPECTED, SUITE, run_rules, write_facts
 from tools.conformance.__main__ import main
 from tools.conformance.outcomes import Outcome, read_outcomes, write_outcomes
 from tools.conformance.report import LAYERS, Report
@@ -17,26 +17,10 @@ pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
-FACTS = """\
-id,who,level,layer
-0-8/a/one,B,must,wire
-0-8/a/two -> socket close,S,must,conn
-0-8/a/three,S,should,wire
-0-8/m/one,S,must,model
-0-8/m/two,S,may,model
-"""
-
 
 @pytest.fixture
 def facts(tmp_path: Path) -> Path:
-    """A folder of rule facts with five rules of 0-8 and none of the other versions."""
-    folder = tmp_path / "rules"
-    folder.mkdir()
-    for version in VERSIONS:
-        text = FACTS if version == "0-8" else "id,who,level,layer\n"
-        (folder / f"rules-{version}.csv").write_text(text)
-    (folder / "not-applicable.csv").write_text("id,reason\n0-8/*:model,the broker decides\n")
-    return folder
+    return write_facts(tmp_path / "rules")
 
 
 def report(facts: Path, **outcomes: Outcome) -> Report:
@@ -51,7 +35,7 @@ def test_the_carried_facts_are_whole() -> None:
     by_version = {version: 0 for version in VERSIONS}
     for rule in rules:
         by_version[rule.version] += 1
-    assert by_version == {"0-8": 327, "0-9-1": 323, "0-10": 323, "1.0": 430}
+    assert by_version == {"0-8": 327, "0-9-1": 328, "0-10": 323, "1.0": 430}
     assert sum(rule.level == "must" for rule in rules) == 720
     assert {rule.layer for rule in rules} == set(LAYERS)
     assert set(read_not_applicable(rules)) <= {rule.id for rule in rules}
@@ -214,89 +198,36 @@ class TestCommand:
 
 
 class TestPlugin:
-    """`tests/kit/rules.py`, in a run of its own."""
+    """`tests/kit/rules.py`, in a run of its own; tests/system/tools has runs with several processes."""
 
-    def run(
-        self, pytester: pytest.Pytester, facts: Path, test: str, *arguments: str
-    ) -> tuple[pytest.RunResult, dict[str, Outcome] | None]:
-        pytester.makepyfile(test)
-        pytester.makepyprojecttoml(f"""
-            [tool.pytest.ini_options]
-            addopts = ["--import-mode=importlib", "--strict-markers", "-p", "tests.kit.rules"]
-            pythonpath = [{str(ROOT)!r}]
-            markers = ["rule(id): a rule"]
-        """)
-        target = pytester.path / "outcomes.json"
-        run = pytester.runpytest_subprocess if "-n" in arguments else pytester.runpytest_inprocess
-        result = run(f"--rule-facts={facts}", f"--rule-outcomes={target}", *arguments)
-        return result, read_outcomes(target) if target.exists() else None
-
-    SUITE: Final = """
-        import pytest
-
-        @pytest.fixture
-        def broken():
-            yield
-            raise OSError
-
-        @pytest.mark.rule("0-8/a/one")
-        @pytest.mark.parametrize("number", [1, 2])
-        def test_one(number): pass
-
-        @pytest.mark.rule("0-8/a/two")
-        class TestTwo:
-            def test_passes(self): pass
-            @pytest.mark.rule("0-8/m/one", "0-8/a/two -> socket close")
-            def test_fails(self): assert False
-
-        @pytest.mark.rule("0-8/a/three")
-        def test_teardown_fails(broken): pass
-
-        @pytest.mark.rule("0-8/m/two")
-        def test_skipped(): pytest.skip("not here")
-
-        def test_without_a_mark(): pass
-    """
-    EXPECTED: Final = {
-        "0-8/a/one": Outcome(passed=2),
-        "0-8/a/two -> socket close": Outcome(passed=1, failed=1),
-        "0-8/a/three": Outcome(passed=1, failed=1),
-        "0-8/m/one": Outcome(failed=1),
-        "0-8/m/two": Outcome(skipped=1),
-    }
-
-    @pytest.mark.parametrize("arguments", [(), ("-n", "2")], ids=["one process", "two workers"])
-    def test_records_how_the_tests_of_each_rule_ended(
-        self, pytester: pytest.Pytester, facts: Path, arguments: tuple[str, ...]
-    ) -> None:
-        result, outcomes = self.run(pytester, facts, self.SUITE, *arguments)
+    def test_records_how_the_tests_of_each_rule_ended(self, pytester: pytest.Pytester, facts: Path) -> None:
+        result, outcomes = run_rules(pytester, facts, SUITE)
         result.assert_outcomes(passed=5, failed=1, skipped=1, errors=1)
-        assert outcomes == self.EXPECTED
+        assert outcomes == EXPECTED
         result.stdout.fnmatch_lines(["rules of the specifications: 1 proven, 5 named by tests"])
 
     @pytest.mark.parametrize(
-        ("mark", "problem", "arguments"),
+        ("mark", "problem"),
         [
-            ('"0-8/a/on"', "*test_it: unknown rule '0-8/a/on'*", ()),
-            ('"0-8/a/on"', "*test_it: unknown rule '0-8/a/on'*", ("-n", "2")),
-            ("8", "*test_it: unknown rule 8*", ()),
-            ("", "*test_it: the mark `rule` takes one or more ids*", ()),
-            ('id="0-8/a/one"', "*test_it: the mark `rule` takes one or more ids*", ()),
+            ('"0-8/a/on"', "*test_it: unknown rule '0-8/a/on'*"),
+            ("8", "*test_it: unknown rule 8*"),
+            ("", "*test_it: the mark `rule` takes one or more ids*"),
+            ('id="0-8/a/one"', "*test_it: the mark `rule` takes one or more ids*"),
         ],
-        ids=["unknown", "unknown, two workers", "no string", "nothing", "keyword"],
+        ids=["unknown", "no string", "nothing", "keyword"],
     )
     def test_a_mark_without_a_rule_is_a_collection_error(
-        self, pytester: pytest.Pytester, facts: Path, mark: str, problem: str, arguments: tuple[str, ...]
+        self, pytester: pytest.Pytester, facts: Path, mark: str, problem: str
     ) -> None:
         suite = f"import pytest\n@pytest.mark.rule({mark})\ndef test_it(): pass\n"
-        result, outcomes = self.run(pytester, facts, suite, *arguments)
+        result, outcomes = run_rules(pytester, facts, suite)
         assert result.ret != pytest.ExitCode.OK
         result.stdout.fnmatch_lines([problem])
         result.assert_outcomes(errors=1)
         assert outcomes is None
 
     def test_facts_that_cannot_be_read(self, pytester: pytest.Pytester, tmp_path: Path) -> None:
-        result, _ = self.run(pytester, tmp_path / "nowhere", "def test_it(): pass")
+        result, _ = run_rules(pytester, tmp_path / "nowhere", "def test_it(): pass")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
 
 

@@ -43,7 +43,8 @@ def test_every_command_with_an_xid_is_read_in_both_forms(kind: type[amqp.Command
     assert type(xid) is (amqp.Xid if form == CODED else PlainXid)
     assert (xid, xid.encode_sized(), found.encode_segment()) == (XID, form, octets)
     # Written anew, not from the kept octets.
-    found.wire = xid.wire = None
+    found.wire = None
+    xid.wire = None
     assert found.encode_segment() == octets
     for cut in range(len(head) + 2, len(octets)):
         with pytest.raises(CodecError, match=kind.NAME):

@@ -22,8 +22,13 @@ from tests.kit.damage import BEHIND, FRONT, content, damaged, outcome, spoilt
 Kind = type[amqp.Struct]
 
 KINDS: tuple[Kind, ...] = (
-    *amqp.STRUCTS.values(), *amqp.CONTROLS.values(), *amqp.COMMANDS.values(), amqp.CommandFragment, PlainXid, ReplyTo,
-)  # fmt: skip
+    *amqp.STRUCTS.values(),
+    *amqp.CONTROLS.values(),
+    *amqp.COMMANDS.values(),
+    amqp.CommandFragment,
+    PlainXid,
+    ReplyTo,
+)
 INTEGERS = {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8, "sequence-no": 4, "datetime": 8}
 SIZES = {
     **{"str8": 1, "str16": 2, "vbin8": 1, "vbin16": 2, "vbin32": 4, "map": 4, "array": 4},

@@ -16,17 +16,50 @@ from amqp_sansio.amqp_0_10.model.open_ids import OpenIds
 from tests.kit.steps import count_steps
 
 SIMPLE: list[tuple[str, Any]] = [
-    ("bin8", b"\x01"), ("int8", -128), ("uint8", 255), ("char", "\xe9"), ("boolean", True), ("boolean", False),
-    ("bin16", b"12"), ("int16", -32768), ("uint16", 65535), ("bin32", b"1234"), ("int32", -(1 << 31)),
-    ("uint32", (1 << 32) - 1), ("float", 1.5), ("char-utf32", "\U0001f600"), ("bin64", b"12345678"),
-    ("int64", -(1 << 63)), ("uint64", (1 << 64) - 1), ("double", -0.1), ("datetime", amqp.Datetime(1 << 40)),
-    ("bin128", b"x" * 16), ("uuid", UUID(int=7)), ("bin256", b"x" * 32), ("bin512", b"x" * 64),
-    ("bin1024", b"x" * 128), ("vbin8", b""), ("vbin8", b"a" * 255), ("str8-latin", "caf\xe9"), ("str8", "caf\xe9"),
-    ("str8-utf16", "caf\xe9"), ("vbin16", b"a" * 300), ("str16-latin", "\xff"), ("str16", "\u20ac"),
-    ("str16-utf16", "\u20ac"), ("vbin32", b"a" * 70000), ("map", {"a": 1, "b": [True, None]}), ("list", [1, "a", {}]),
-    ("array", ["a", "b"]), ("bin40", b"12345"), ("dec32", Decimal("-1.25")), ("bin72", b"123456789"),
-    ("dec64", Decimal("123456789.123")), ("void", None), ("bit", True),
-]  # fmt: skip
+    ("bin8", b"\x01"),
+    ("int8", -128),
+    ("uint8", 255),
+    ("char", "\xe9"),
+    ("boolean", True),
+    ("boolean", False),
+    ("bin16", b"12"),
+    ("int16", -32768),
+    ("uint16", 65535),
+    ("bin32", b"1234"),
+    ("int32", -(1 << 31)),
+    ("uint32", (1 << 32) - 1),
+    ("float", 1.5),
+    ("char-utf32", "\U0001f600"),
+    ("bin64", b"12345678"),
+    ("int64", -(1 << 63)),
+    ("uint64", (1 << 64) - 1),
+    ("double", -0.1),
+    ("datetime", amqp.Datetime(1 << 40)),
+    ("bin128", b"x" * 16),
+    ("uuid", UUID(int=7)),
+    ("bin256", b"x" * 32),
+    ("bin512", b"x" * 64),
+    ("bin1024", b"x" * 128),
+    ("vbin8", b""),
+    ("vbin8", b"a" * 255),
+    ("str8-latin", "caf\xe9"),
+    ("str8", "caf\xe9"),
+    ("str8-utf16", "caf\xe9"),
+    ("vbin16", b"a" * 300),
+    ("str16-latin", "\xff"),
+    ("str16", "\u20ac"),
+    ("str16-utf16", "\u20ac"),
+    ("vbin32", b"a" * 70000),
+    ("map", {"a": 1, "b": [True, None]}),
+    ("list", [1, "a", {}]),
+    ("array", ["a", "b"]),
+    ("bin40", b"12345"),
+    ("dec32", Decimal("-1.25")),
+    ("bin72", b"123456789"),
+    ("dec64", Decimal("123456789.123")),
+    ("void", None),
+    ("bit", True),
+]
 
 
 @pytest.mark.rule("0-10/wire/mandatory-types")
@@ -41,10 +74,24 @@ def test_every_type_there_and_back(name: str, value: Any) -> None:
 
 @pytest.mark.parametrize(
     ("value", "name"),
-    [(None, "void"), (True, "boolean"), (1, "int64"), (1 << 63, "uint64"), (1.0, "double"), ("a", "str16"),
-     (b"a", "vbin32"), (UUID(int=1), "uuid"), (amqp.Datetime(1), "datetime"), (Decimal("1.5"), "dec64"), ({}, "map"),
-     ([], "list"), ((1,), "list"), (amqp.Struct32(0x0901, b"\x00\x00"), "struct32"), (amqp.ReplyTo(), "")],
-)  # fmt: skip
+    [
+        (None, "void"),
+        (True, "boolean"),
+        (1, "int64"),
+        (1 << 63, "uint64"),
+        (1.0, "double"),
+        ("a", "str16"),
+        (b"a", "vbin32"),
+        (UUID(int=1), "uuid"),
+        (amqp.Datetime(1), "datetime"),
+        (Decimal("1.5"), "dec64"),
+        ({}, "map"),
+        ([], "list"),
+        ((1,), "list"),
+        (amqp.Struct32(0x0901, b"\x00\x00"), "struct32"),
+        (amqp.ReplyTo(), ""),
+    ],
+)
 def test_what_plain_values_become(value: Any, name: str) -> None:
     if not name:
         with pytest.raises(CodecError, match="no type of 0-10"):
@@ -54,11 +101,16 @@ def test_what_plain_values_become(value: Any, name: str) -> None:
 
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(1 << 63), (1 << 64) - 1) | st.text() | st.binary(max_size=50)
-    | st.floats(allow_nan=False) | st.uuids(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(1 << 63), (1 << 64) - 1)
+    | st.text()
+    | st.binary(max_size=50)
+    | st.floats(allow_nan=False)
+    | st.uuids(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=40), inner, max_size=4),
     max_leaves=20,
-)  # fmt: skip
+)
 
 
 @given(value=VALUES)
@@ -72,8 +124,15 @@ def test_any_value_there_and_back(value: Any) -> None:
 @pytest.mark.parametrize("code", [0x03, 0x8F, 0x9F, 0xAF, 0xC1, 0xD1, 0xF7])
 def test_types_nobody_knows_are_passed_on_by_their_width(code: int) -> None:
     group = code >> 4
-    content = {0x0: b"x", 0x8: b"\x02ab", 0x9: b"\x00\x02ab", 0xA: b"\x00\x00\x00\x02ab",
-               0xC: b"12345", 0xD: b"123456789", 0xF: b""}[group]  # fmt: skip
+    content = {
+        0x0: b"x",
+        0x8: b"\x02ab",
+        0x9: b"\x00\x02ab",
+        0xA: b"\x00\x00\x00\x02ab",
+        0xC: b"12345",
+        0xD: b"123456789",
+        0xF: b"",
+    }[group]
     octets = bytes((code,)) + content
     found, end = amqp.decode_value(octets + b"more")
     assert end == len(octets)

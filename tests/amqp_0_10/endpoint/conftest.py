@@ -7,7 +7,7 @@ import pytest
 
 from amqp_sansio import Side
 from tests.kit.facing import CLIENT, SERVER
-from tests.kit.wire_0_10 import Facing
+from tests.kit.facing_0_10 import Facing
 
 
 @pytest.fixture(params=[CLIENT, SERVER], ids=lambda side: side.value)

@@ -19,7 +19,8 @@ LONG = "x" * 300
 
 def configure(end: Any, config: amqp.Config) -> None:
     """Let an end go on with another configuration."""
-    end.config = end._transport.config = config
+    end.config = config
+    end._transport.config = config
     end._transport.limits = config.limits
     end._out.hard = config.limits.backlog_hard
 
@@ -141,11 +142,13 @@ def test_a_full_backlog_attaches_nothing(which: str) -> None:
 
 
 WRONG: list[Callable[[Any], object]] = [
-    lambda session: session.call(amqp.QueueDeclare(LONG)), lambda session: session.transfer(LONG, b"x"),
-    lambda session: session.reject(0, text=LONG), lambda session: session.request_timeout(-1),
+    lambda session: session.call(amqp.QueueDeclare(LONG)),
+    lambda session: session.transfer(LONG, b"x"),
+    lambda session: session.reject(0, text=LONG),
+    lambda session: session.request_timeout(-1),
     lambda session: session.top_up("d", 20, 1 << 70),
     lambda session: session.call(amqp.MessageFlow("d", 0, 1 << 32)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("command", WRONG)

@@ -19,7 +19,7 @@ from amqp_sansio import (
 from amqp_sansio import amqp_0_10 as amqp
 from tests.kit import octets_0_10 as raw
 from tests.kit.facing import CLIENT, SERVER
-from tests.kit.wire_0_10 import Facing, server_config
+from tests.kit.facing_0_10 import Facing, server_config
 
 FOUND = raw.struct32(0x0801, raw.str8("q"), None, False, False, False, None, raw.u32(7), raw.u32(1))
 """queue.queue-query-result."""
@@ -178,9 +178,12 @@ def test_controls_come_between_the_frames_of_a_command(facing: Facing) -> None:
 def test_a_control_in_several_frames_comes_between_the_frames_of_a_command(facing: Facing) -> None:
     octets, asks = raw.segment(0x0301, sync=True), raw.completed()[12:]
     facing.feed(
-        raw.frame(octets[:1], 1, flags=0x0E) + raw.frame(asks[:1], flags=0x0E) + raw.frame(octets[1:3], 1, flags=0x0C)
-        + raw.frame(asks[1:], flags=0x0D) + raw.frame(octets[3:], 1, flags=0x0D)
-    )  # fmt: skip
+        raw.frame(octets[:1], 1, flags=0x0E)
+        + raw.frame(asks[:1], flags=0x0E)
+        + raw.frame(octets[1:3], 1, flags=0x0C)
+        + raw.frame(asks[1:], flags=0x0D)
+        + raw.frame(octets[3:], 1, flags=0x0D)
+    )
     assert facing.out == raw.completed(0)
 
 

@@ -4,10 +4,10 @@ import pytest
 
 from amqp_sansio import AMQP_0_10, Abandoned, By, Closed, CloseHint, CodecError, EndpointClosed, Failed, Scope, Side
 from amqp_sansio.amqp_0_10 import ExecutionSync, SessionClosed
-from tests.core.test_timers import BEATS, beating
+from tests.core.test_timers import beating
 from tests.kit import octets_0_10 as raw
 from tests.kit.facing import CLIENT, SERVER
-from tests.kit.wire_0_10 import Facing, client_config
+from tests.kit.facing_0_10 import Facing, client_config
 
 
 @pytest.mark.parametrize("code", [200, 320, 402, 501])
@@ -218,7 +218,7 @@ def test_the_code_of_a_close_has_two_octets(opened: Facing) -> None:
 
 
 def test_a_connection_that_closes_has_no_heartbeats(side: Side) -> None:
-    facing: Facing = beating(AMQP_0_10, side)
+    facing = beating(AMQP_0_10, side)
     facing.wait(4.0)
     facing.end.close()
     facing.settle()
@@ -237,14 +237,14 @@ def test_heartbeats_may_begin_when_the_tuning_is_agreed() -> None:
     facing.forget()
     facing.feed(raw.HEARTBEAT)
     facing.wait(2.1)
-    assert facing.out == BEATS[AMQP_0_10]
+    assert facing.out == raw.HEARTBEAT
     facing.feed(raw.open_ok())
     assert facing.end.is_open
     server = Facing.tuned(Side.SERVER)
     server.feed(raw.tune_ok(16, 65_535, 4) + raw.HEARTBEAT + raw.open_())
     assert server.end.state == "opening"
     server.wait(2.1)
-    assert server.out == BEATS[AMQP_0_10]
+    assert server.out == raw.HEARTBEAT
 
 
 def test_before_that_there_are_none() -> None:
@@ -256,8 +256,7 @@ def test_before_that_there_are_none() -> None:
 
 
 def test_while_nothing_can_be_read_silence_says_nothing(side: Side) -> None:
-    facing: Facing = beating(AMQP_0_10, side)
-    end = facing.end
+    end = beating(AMQP_0_10, side).end
     end.receive_data(bytes([0x0F, 0, 0xFF, 0xFF]) + bytes(end.receive_budget - 4), 1.0)
     assert end.receive_budget == 0
     end.handle_timeout(30.0)

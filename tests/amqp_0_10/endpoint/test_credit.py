@@ -6,7 +6,7 @@ from amqp_sansio import Accepted, Failed, LocalProtocolError, Settled, Side
 from amqp_sansio import amqp_0_10 as amqp
 from tests.kit import octets_0_10 as raw
 from tests.kit.facing import CLIENT, SERVER
-from tests.kit.wire_0_10 import Facing, fed, sending
+from tests.kit.facing_0_10 import Facing, fed, sending
 
 HEADER_SIZE = len(raw.routed())
 BODY = b"0123456789"
@@ -537,8 +537,12 @@ def test_a_client_has_its_say_about_messages_after_the_cancel() -> None:
     session.release(2, 3)
     assert session.unsettled == ()
     assert [each for each in facing.names() if each.startswith("message.")] == [
-        "message.cancel", "message.acquire", "message.accept", "message.reject", "message.release"
-    ]  # fmt: skip
+        "message.cancel",
+        "message.acquire",
+        "message.accept",
+        "message.reject",
+        "message.release",
+    ]
 
 
 @pytest.mark.rule("0-10/message.cancel/post-cancel")
@@ -575,9 +579,16 @@ def test_a_subscription_octet_by_octet(client: Facing) -> None:
     client.settle()
     arguments = raw.u32(1) + b"\x01x" + b"\x95" + raw.str16("y")
     assert client.out == raw.command(
-        0x0407, raw.str8("jobs"), raw.str8("d"), raw.u8(1), raw.u8(1), True, None, None,
+        0x0407,
+        raw.str8("jobs"),
+        raw.str8("d"),
+        raw.u8(1),
+        raw.u8(1),
+        True,
+        None,
+        None,
         raw.u32(len(arguments)) + arguments,
-    )  # fmt: skip
+    )
     record = client.records()[0]
     assert (record.queue, record.destination, record.accept_mode, record.acquire_mode) == ("jobs", "d", 1, 1)
     assert (record.exclusive, dict(record.arguments)) == (True, {"x": "y"})

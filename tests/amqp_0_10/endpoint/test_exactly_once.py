@@ -27,7 +27,7 @@ from amqp_sansio import (
 )
 from amqp_sansio import amqp_0_10 as amqp
 from tests.kit.books_0_10 import check_receiving, check_sending
-from tests.kit.hostile_1_0 import Choices
+from tests.kit.choices import Choices
 from tests.kit.pair import SIDES, Chunks
 from tests.kit.pair_0_10 import Pair, client_config, server_config
 from tests.kit.telling import ended_by
@@ -76,7 +76,7 @@ class World:
     def connect(self) -> None:
         """The next connection."""
         pair = Pair(client=self.configs[0], server=self.configs[1], chunks=self.chunks, watched=True)
-        pair.application = self.hear
+        pair.tell(self.hear)
         self.pairs.append(pair)
 
     def set_up(self) -> None:
@@ -696,26 +696,6 @@ def test_a_command_that_is_given_up_leaves_its_number_out() -> None:
     pair.pump()
     assert not session.pending
     assert not pair.violations
-
-
-def test_ids_of_commands_may_lie_anywhere_and_be_completed_in_any_order() -> None:
-    """More ranges than a control holds."""
-    pair, session, other = begun(server=server_config(limits=Limits(requests=20_000)))
-    count = 17_000
-    handles = [session.transfer("", b"", accept_mode=amqp.NONE).completion for _ in range(count)]
-    pair.pump()
-    other._state.tell_at = count
-    for number in range(0, count, 2):
-        other.complete(number)
-    session.flush()
-    pair.pump()
-    assert sum([handle.done for handle in handles]) == count / 2
-    for number in range(1, count, 2):
-        other.complete(number)
-    session.flush()
-    pair.pump()
-    assert all([handle.done for handle in handles])
-    assert not other._state.receiving.completed
 
 
 def test_two_requests_for_a_timeout_are_answered_in_turn() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import Failed, Signal
+from amqp_sansio import Failed, Limits, Signal
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, HEADER, encode_assembly
 from amqp_sansio.amqp_0_10.endpoint.incoming import Incoming
@@ -145,3 +145,25 @@ def test_what_is_sent_is_the_same_whether_it_is_short_or_not(header: bool, size:
     assert list(session._state.sending.replay.values()) == [tuple(segments)] * 2
     session.call(amqp.ExecutionSync())
     assert session._state.sending.next_id == 3
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_message_that_nobody_settles_needs_no_room_among_those_that_wait(
+    fast: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def general(incoming: Incoming) -> None:
+        """The fast path takes nothing."""
+
+    if not fast:
+        monkeypatch.setattr(Incoming, "fast_event", general)
+    client, server = open_pair({"limits": Limits(unsettled=4)})
+    session, served = client.session(0), server.session(0)
+    session.call(amqp.MessageSubscribe("q", "a", amqp.EXPLICIT, 0))
+    session.call(amqp.MessageSubscribe("q", "b", amqp.NONE, 0))
+    session.top_up("a", 100)
+    session.top_up("b", 100)
+    settle(client, server)
+    for destination, accept_mode in (("a", 0),) * 4 + (("b", 1),) * 3:
+        served.transfer(destination, amqp.Message(b"x"), accept_mode=accept_mode)
+    told, _ = run(client, server.data_to_send(0.0), 65_536, False)
+    assert [each.transfer.destination for each in told if isinstance(each, amqp.MessageReceived)] == [*"aaaabbb"]

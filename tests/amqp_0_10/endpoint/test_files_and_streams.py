@@ -34,8 +34,12 @@ def test_a_file_is_staged_published_delivered_and_acknowledged(ends: Ends) -> No
     ends.session.call(amqp.FileConsume("jobs", "without", no_ack=True))
     ends.move()
     assert [command.NAME for command in ends.commands(ends.server)] == [
-        "file.open", "file.stage", "file.publish", "file.consume", "file.consume",
-    ]  # fmt: skip
+        "file.open",
+        "file.stage",
+        "file.publish",
+        "file.consume",
+        "file.consume",
+    ]
     ends.served.call(amqp.FileConsumeOk("with acks"))
     ends.served.call(amqp.FileDeliver("with acks", 1, identifier="a"))
     ends.served.call(amqp.FileDeliver("without", 2, identifier="a"))

@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import By, Closed, CloseHint, Failed, Scope, Side
+from amqp_sansio._core.connection import UNREADABLE
 from amqp_sansio.amqp_0_10 import MessageReceived, SessionClosed
 from tests.kit import octets_0_10 as raw
 from tests.kit.facing import CLIENT, SERVER
-from tests.kit.wire_0_10 import Facing
+from tests.kit.facing_0_10 import Facing
 
 SEGMENT = raw.segment(0x0401)
 
@@ -25,6 +26,7 @@ def test_a_size_below_twelve_is_malformed(opened: Facing, size: int) -> None:
     assert opened.names() == ["connection.close"]
     # Where the next frame begins can't be known: the answer isn't seen, the end of the stream is.
     opened.feed(raw.CLOSE_OK)
+    assert opened.end.next_deadline == opened.now + UNREADABLE
     opened.end.receive_eof(opened.now)
     opened.settle()
     (closed,) = opened.of(Closed)
@@ -139,10 +141,12 @@ def test_the_frames_of_a_control_are_in_order_too(opened: Facing, octets: bytes)
 def test_controls_in_several_frames_on_several_channels(opened: Facing) -> None:
     one, two = (raw.control(0x0203, b"\0\x01" + name)[12:] for name in (b"a", b"b"))
     opened.feed(
-        raw.frame(one[:3], flags=0x0E, channel=1) + raw.frame(two[:1], flags=0x0E, channel=2)
-        + raw.frame(one[3:], flags=0x0D, channel=1) + raw.frame(b"", flags=0x0C, channel=2)
+        raw.frame(one[:3], flags=0x0E, channel=1)
+        + raw.frame(two[:1], flags=0x0E, channel=2)
+        + raw.frame(one[3:], flags=0x0D, channel=1)
+        + raw.frame(b"", flags=0x0C, channel=2)
         + raw.frame(two[1:], flags=0x0D, channel=2)
-    )  # fmt: skip
+    )
     assert [(each.channel, each.record.name) for each in opened.sent()] == [(1, b"a"), (2, b"b")]
 
 
@@ -252,14 +256,24 @@ def test_a_fault_is_told_with_the_place_of_its_frame(opened: Facing) -> None:
 MESSAGE = raw.transfer("d", b"x" * 30, header=raw.routed())
 WHOLE = {
     CLIENT: [
-        raw.attached() + raw.expected() + raw.command_point(), MESSAGE, raw.sync(), raw.flush("completed"),
-        raw.completed((0, 3), timely=True), raw.command(0x0302, b"\0\0\0\0"), raw.HEARTBEAT,
+        raw.attached() + raw.expected() + raw.command_point(),
+        MESSAGE,
+        raw.sync(),
+        raw.flush("completed"),
+        raw.completed((0, 3), timely=True),
+        raw.command(0x0302, b"\0\0\0\0"),
+        raw.HEARTBEAT,
     ],
     SERVER: [
-        raw.attach() + raw.command_point(), raw.subscribe(), raw.flow("d", 0, 9), MESSAGE, raw.sync(),
-        raw.flush("expected", "confirmed", "completed"), raw.HEARTBEAT,
+        raw.attach() + raw.command_point(),
+        raw.subscribe(),
+        raw.flow("d", 0, 9),
+        MESSAGE,
+        raw.sync(),
+        raw.flush("expected", "confirmed", "completed"),
+        raw.HEARTBEAT,
     ],
-}  # fmt: skip
+}
 
 
 @given(st.data())

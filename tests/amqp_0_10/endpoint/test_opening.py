@@ -22,7 +22,7 @@ from amqp_sansio.amqp_0_10 import Dialect, Redirected, SessionRequested
 from amqp_sansio.sasl import Anonymous, External, Plain, ScramSha256
 from tests.kit import octets_0_10 as raw
 from tests.kit.facing import CLIENT, SERVER
-from tests.kit.wire_0_10 import Facing, client_config, server_config
+from tests.kit.facing_0_10 import Facing, client_config, server_config
 
 
 @pytest.mark.rule("0-10/wire/header-client-first", "0-10/wire/header-each-peer")
@@ -111,7 +111,7 @@ def test_the_client_takes_the_strongest_mechanism_that_is_offered() -> None:
 def test_a_client_closes_the_socket_when_it_can_none_of_the_mechanisms() -> None:
     facing = Facing(CLIENT, client_config(sasl=External())).forget()
     facing.feed(raw.HEADER + raw.start("PLAIN", "GSSAPI"))
-    facing.silently_ends(None)
+    facing.ends(None)
 
 
 @pytest.mark.rule("0-10/connection.start-ok/validity")
@@ -119,7 +119,7 @@ def test_a_client_closes_the_socket_when_it_can_none_of_the_mechanisms() -> None
 def test_a_mechanism_that_was_not_offered_ends_the_connection_without_a_word(name: str) -> None:
     facing = Facing.started(SERVER)
     facing.feed(raw.start_ok(name))
-    facing.silently_ends("connection.start-ok/validity")
+    facing.ends("connection.start-ok/validity")
 
 
 @pytest.mark.rule("0-10/wire/struct-required")
@@ -135,7 +135,7 @@ def test_a_step_of_the_opening_without_its_fields_ends_it(octets: bytes) -> None
     config = server_config(dialect=Dialect.ERRATA)
     facing = Facing.started(SERVER, config) if octets[13] == 2 else Facing.tuned(SERVER, config)
     facing.feed(octets)
-    facing.silently_ends("wire/struct-required")
+    facing.ends("wire/struct-required")
 
 
 def test_the_server_reads_start_ok_without_a_locale() -> None:
@@ -233,7 +233,7 @@ def test_the_client_agrees_to_the_lower_of_both_limits(
 def test_a_client_turns_from_a_server_that_offers_frames_below_the_least() -> None:
     facing = Facing.started(CLIENT)
     facing.feed(raw.tune(16, 4095))
-    facing.silently_ends("connection.tune/minimum")
+    facing.ends("connection.tune/minimum")
 
 
 @pytest.mark.rule("0-10/connection.tune/minimum", "0-10/connection.tune-ok/minimum")
@@ -276,7 +276,7 @@ def test_an_answer_out_of_what_was_offered_closes_the_socket(
 ) -> None:
     facing = Facing.tuned(SERVER, server_config(**offer))
     facing.feed(answer + behind)
-    facing.silently_ends(f"connection.tune-ok/{rule}")
+    facing.ends(f"connection.tune-ok/{rule}")
 
 
 @pytest.mark.parametrize(("given", "agreed"), [((3, 8192, 30), (3, 8192, 30.0)), ((0, None, 0), (16, 65_535, 0.0))])
@@ -412,7 +412,7 @@ def test_who_insists_is_not_redirected() -> None:
     facing.feed(raw.tune())
     facing.forget()
     facing.feed(raw.control(0x0109, raw.str16("other")))
-    facing.silently_ends("connection.open/insist")
+    facing.ends("connection.open/insist")
 
 
 def test_a_redirect_without_a_host_ends_the_connection() -> None:
@@ -420,7 +420,7 @@ def test_a_redirect_without_a_host_ends_the_connection() -> None:
     facing.feed(raw.tune())
     facing.forget()
     facing.feed(raw.control(0x0109))
-    facing.silently_ends("wire/struct-required")
+    facing.ends("wire/struct-required")
 
 
 # The opening of 0-10 out of turn: steps too early, too late, by the wrong end; snapshots at every octet (class 1).
@@ -435,7 +435,7 @@ def test_before_start_nothing_but_start_is_heard_and_nothing_can_be_said(octets:
     facing.forget()
     assert facing.end.state == "headers exchanged"
     facing.feed(octets)
-    facing.silently_ends(None)
+    facing.ends(None)
 
 
 @pytest.mark.parametrize("code", [200, 320])
@@ -452,14 +452,28 @@ def test_a_server_may_close_before_it_starts(code: int) -> None:
 
 OUT_OF_TURN = {
     CLIENT: [
-        raw.start(), raw.open_ok(), raw.tune_ok(), raw.open_(), raw.HEARTBEAT, raw.control(0x010C),
-        raw.attach(), raw.flush("completed"), raw.transfer(),
+        raw.start(),
+        raw.open_ok(),
+        raw.tune_ok(),
+        raw.open_(),
+        raw.HEARTBEAT,
+        raw.control(0x010C),
+        raw.attach(),
+        raw.flush("completed"),
+        raw.transfer(),
     ],
     SERVER: [
-        raw.start(), raw.tune(), raw.tune_ok(), raw.open_(), raw.open_ok(), raw.HEARTBEAT, raw.control(0x010C),
-        raw.attach(), raw.command(0x0501),
+        raw.start(),
+        raw.tune(),
+        raw.tune_ok(),
+        raw.open_(),
+        raw.open_ok(),
+        raw.HEARTBEAT,
+        raw.control(0x010C),
+        raw.attach(),
+        raw.command(0x0501),
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("side", "octets"), [(side, each) for side, wrong in OUT_OF_TURN.items() for each in wrong])

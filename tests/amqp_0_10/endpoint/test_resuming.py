@@ -8,8 +8,8 @@ from amqp_sansio import By, EndpointClosed, Event, Failed, Side
 from amqp_sansio import amqp_0_10 as amqp
 from tests.kit import octets_0_10 as raw
 from tests.kit.facing import CLIENT, SERVER
+from tests.kit.facing_0_10 import Facing
 from tests.kit.pair_0_10 import Pair
-from tests.kit.wire_0_10 import Facing
 
 LAST = 0xFFFF_FFFF
 
@@ -39,9 +39,13 @@ def test_a_client_sends_again_what_the_server_has_not() -> None:
     # Command 1 came before the cut, 2 and 3 didn't.
     facing.feed(raw.attached() + raw.expected(2) + raw.completed((0, 1), timely=True))
     assert facing.names() == [
-        "session.flush", "session.command-point", "queue.purge", "queue.purge", "session.completed",
+        "session.flush",
+        "session.command-point",
+        "queue.purge",
+        "queue.purge",
+        "session.completed",
         "session.known-completed",
-    ]  # fmt: skip
+    ]
     point = facing.records()[1]
     assert (point.command_id, point.command_offset) == (2, 0)
     (resumed,) = facing.of(amqp.Resumed)
@@ -181,8 +185,12 @@ def test_a_client_that_is_cut_before_it_has_sent_a_command_point_goes_on(knows: 
     # No command has gone out, so that a server that knows of none can't have lost any.
     facing.feed(raw.attached() + (raw.expected(0) if knows else raw.expected()))
     assert facing.names() == [
-        "session.flush", "session.request-timeout", "session.command-point", "execution.sync", "session.completed",
-    ]  # fmt: skip
+        "session.flush",
+        "session.request-timeout",
+        "session.command-point",
+        "execution.sync",
+        "session.completed",
+    ]
     assert len(facing.of(amqp.Resumed)) == 1
     (pending,) = session.pending
     assert pending == handle
@@ -257,7 +265,7 @@ def accepting(pair: Pair, state: amqp.SessionState | None = None) -> list[amqp.S
         if isinstance(event, amqp.SessionRequested):
             served.append(pair.server.accept_session(event.channel, state))
 
-    pair.application = hear
+    pair.tell(hear)
     return served
 
 

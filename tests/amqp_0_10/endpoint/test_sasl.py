@@ -21,11 +21,11 @@ from amqp_sansio import (
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.sasl import ClientMechanism, OAuthBearer, Plain, ScramSha1, ScramSha256, scram_keys
 from tests.kit.facing import CLIENT, SERVER
+from tests.kit.facing_0_10 import Facing, client_config, server_config
 from tests.kit.logins import MECHANISMS, NONCE, OFFER, Judge
 from tests.kit.octets_0_10 import HEADER, Sent, control, parse, start, start_ok, tune, tune_ok, vbin32
 from tests.kit.pair import pieces
 from tests.kit.pair_0_10 import Pair
-from tests.kit.wire_0_10 import Facing, client_config, server_config
 
 
 class Login(Pair):
@@ -118,26 +118,31 @@ def test_a_server_that_does_not_know_the_password_is_found_out() -> None:
     facing.forget()
     # It lets in without having proven that it knows the user.
     facing.feed(tune())
-    facing.silently_ends(None)
+    facing.ends(None)
 
 
 @pytest.mark.parametrize(
     "challenge",
-    [b"", b"r=other,s=c2l4dGVlbiBvY3RldHMuLg==,i=4096", b"e=other-error", b"\xff\xff",
-     b"r=" + NONCE.encode() + b"x,s=c2l4dGVlbg==,i=1"],
-)  # fmt: skip
+    [
+        b"",
+        b"r=other,s=c2l4dGVlbiBvY3RldHMuLg==,i=4096",
+        b"e=other-error",
+        b"\xff\xff",
+        b"r=" + NONCE.encode() + b"x,s=c2l4dGVlbg==,i=1",
+    ],
+)
 def test_a_challenge_that_makes_no_sense_ends_the_login(challenge: bytes) -> None:
     facing = Facing(CLIENT, client_config(sasl=MECHANISMS[1]))
     facing.feed(HEADER + start("SCRAM-SHA-256"))
     facing.forget()
     facing.feed(control(0x0103, vbin32(challenge)))
-    facing.silently_ends(None)
+    facing.ends(None)
 
 
 def test_plain_has_no_challenge() -> None:
     facing = Facing.started(CLIENT)
     facing.feed(control(0x0103, vbin32(b"more?")))
-    facing.silently_ends(None)
+    facing.ends(None)
 
 
 def test_challenges_are_bounded() -> None:
@@ -145,7 +150,7 @@ def test_challenges_are_bounded() -> None:
     facing.feed(HEADER + start("OAUTHBEARER"))
     facing.forget()
     facing.feed(control(0x0103, vbin32(b"{}")))
-    error = facing.silently_ends(None)
+    error = facing.ends(None)
     assert "Limits.sasl_rounds" in str(error)
 
 

@@ -2,7 +2,6 @@
 
 # pyright: reportPrivateUsage=false
 import pickle
-import time
 from typing import Any
 
 import pytest
@@ -13,9 +12,10 @@ from amqp_sansio.amqp_0_10.model.command_ids import ReceiveState
 from tests.kit import octets_0_10 as raw
 from tests.kit.books_0_10 import check_receiving, check_sending
 from tests.kit.facing import CLIENT, SERVER
+from tests.kit.facing_0_10 import Facing, client_config, server_config
 from tests.kit.octets_0_10 import ids
 from tests.kit.pair_0_10 import Pair
-from tests.kit.wire_0_10 import Facing, client_config, server_config
+from tests.kit.steps import count_steps
 
 LAST = 0xFFFF_FFFF
 MOST_RANGES = 65_535 // 8
@@ -373,9 +373,8 @@ def test_what_is_being_executed_when_it_is_given_up_goes_on(server: Facing) -> N
 
 
 def test_a_gap_of_half_of_all_ids_takes_no_time(facing: Facing) -> None:
-    begun = time.monotonic()
-    facing.feed(raw.gap((0, 0x7FFF_FFFE)) + raw.flush("expected"))
-    assert time.monotonic() - begun < 1
+    octets = raw.gap((0, 0x7FFF_FFFE)) + raw.flush("expected")
+    assert count_steps(lambda: facing.feed(octets), 10_000) < 10_000
     assert facing.out == raw.expected(0x7FFF_FFFF)
 
 
@@ -415,9 +414,15 @@ def test_a_peer_that_cuts_what_is_known_into_pieces_is_stopped(facing: Facing, w
 
 @pytest.mark.parametrize(
     "octets",
-    [raw.u16(4) + raw.u32(0), raw.u16(9) + bytes(9), raw.u16(8) + raw.u32(0), raw.u16(8) + raw.u32(5) + raw.u32(4),
-     raw.u16(8) + raw.u32(0) + raw.u32(1 << 31), raw.u16(16) + raw.u64(1)],
-)  # fmt: skip
+    [
+        raw.u16(4) + raw.u32(0),
+        raw.u16(9) + bytes(9),
+        raw.u16(8) + raw.u32(0),
+        raw.u16(8) + raw.u32(5) + raw.u32(4),
+        raw.u16(8) + raw.u32(0) + raw.u32(1 << 31),
+        raw.u16(16) + raw.u64(1),
+    ],
+)
 @pytest.mark.parametrize("code", [0x0208, 0x0209, 0x020A, 0x020B, 0x020D])
 def test_a_control_with_a_malformed_set_is_a_framing_error(facing: Facing, octets: bytes, code: int) -> None:
     facing.feed(raw.control(code, octets))

@@ -23,7 +23,7 @@ from amqp_sansio import (
 from amqp_sansio import amqp_0_10 as amqp
 from tests.kit import octets_0_10 as raw
 from tests.kit.facing import CLIENT, SERVER
-from tests.kit.wire_0_10 import Facing, client_config, server_config
+from tests.kit.facing_0_10 import Facing, client_config, server_config
 
 ALL = raw.flush("expected", "confirmed", "completed")
 
@@ -507,9 +507,18 @@ def test_a_session_shows_where_it_stands(facing: Facing) -> None:
 @pytest.mark.rule("0-10/session.request-timeout/granted")
 @pytest.mark.parametrize(
     ("most", "asked", "granted"),
-    [(3600, 60, 60), (3600, 3600, 3600), (3600, 3601, 3600), (3600, None, 3600), (None, None, None),
-     (None, 5, 5), (0, 60, 0), (0, None, 0), (3600, 0, 0)],
-)  # fmt: skip
+    [
+        (3600, 60, 60),
+        (3600, 3600, 3600),
+        (3600, 3601, 3600),
+        (3600, None, 3600),
+        (None, None, None),
+        (None, 5, 5),
+        (0, 60, 0),
+        (0, None, 0),
+        (3600, 0, 0),
+    ],
+)
 def test_what_is_granted_is_at_most_what_is_asked(
     side: Side, most: int | None, asked: int | None, granted: int | None
 ) -> None:

@@ -9,7 +9,7 @@ from amqp_sansio import amqp_0_10 as amqp
 from tests.kit import octets_0_10 as raw
 from tests.kit.ends_0_10 import Ends
 from tests.kit.facing import CLIENT, SERVER
-from tests.kit.wire_0_10 import Facing
+from tests.kit.facing_0_10 import Facing
 
 
 def in_tx() -> Facing:
@@ -86,8 +86,10 @@ def test_a_commit_covers_what_came_before_it_and_nothing_behind() -> None:
     asked = facing.of(amqp.CommandReceived)
     handles = [each.outcome for each in sent]
     assert [event.pendings for event in asked if isinstance(event.command, (amqp.TxCommit, amqp.TxRollback))] == [
-        (handles[0],), (handles[1],), (handles[1], handles[2])
-    ]  # fmt: skip
+        (handles[0],),
+        (handles[1],),
+        (handles[1], handles[2]),
+    ]
     for event in asked:
         session.complete(event.command_id)
     assert [each.result for each in handles if each] == [Accepted()] * 3
@@ -391,3 +393,42 @@ def test_an_accept_of_a_suspended_branch_waits_for_it() -> None:
     ends.session.call(amqp.DtxCommit(ONE, one_phase=True))
     ends.move()
     assert outcome.result == Accepted()
+
+
+# A second settlement in a transaction.
+
+
+@pytest.mark.parametrize("end", [raw.TX_COMMIT, raw.TX_ROLLBACK])
+def test_a_release_of_what_the_transaction_has_accepted_is_its_outcome_after_a_rollback(end: bytes) -> None:
+    facing = in_tx()
+    one, two = facing.session.transfer("d", b"a"), facing.session.transfer("d", b"b")
+    assert one.outcome is not None
+    assert two.outcome is not None
+    facing.feed(raw.accept(0), raw.accept(1), raw.release(0))
+    facing.complete_all()
+    assert not one.outcome.done
+    assert facing.of(Settled) == []
+    facing.feed(end)
+    assert {*facing.asked().pendings} >= {two.outcome}
+    facing.complete_all()
+    assert one.outcome.result == (Accepted() if end == raw.TX_COMMIT else amqp.Released(False))
+    assert two.outcome.done is (end == raw.TX_COMMIT)
+    assert one.outcome not in facing.session.pending
+
+
+def test_a_client_may_release_what_the_transaction_has_accepted_once() -> None:
+    facing = selecting(2)
+    session = facing.session
+    session.accept(0, 1)
+    session.release(0)
+    for again in (session.release, session.reject, session.accept):
+        with pytest.raises(LocalProtocolError, match=r"of \[0\]: no transfers of these ids wait for it"):
+            again(0)
+    session.call(amqp.TxRollback())
+    done(facing)
+    assert session.unsettled == (1,)
+    session.accept(1)
+    session.call(amqp.TxCommit())
+    # The release was of the transaction that is over.
+    with pytest.raises(LocalProtocolError):
+        session.release(1)

@@ -9,7 +9,7 @@ from amqp_sansio import Abandoned, Accepted, Event, Failed, Limits, LocalProtoco
 from amqp_sansio import amqp_0_10 as amqp
 from tests.kit import octets_0_10 as raw
 from tests.kit.facing import CLIENT, SERVER
-from tests.kit.wire_0_10 import Facing, client_config, fed, sending, server_config
+from tests.kit.facing_0_10 import Facing, client_config, fed, sending, server_config
 
 # transfer.
 
@@ -119,13 +119,19 @@ def test_every_property_of_a_message_octet_by_octet() -> None:
     message = amqp.Message(
         b"",
         delivery_properties=amqp.DeliveryProperties(
-            discard_unroutable=True, immediate=True, redelivered=True, priority=9, delivery_mode=2, ttl=1000,
-            exchange="e", routing_key="k",
+            discard_unroutable=True,
+            immediate=True,
+            redelivered=True,
+            priority=9,
+            delivery_mode=2,
+            ttl=1000,
+            exchange="e",
+            routing_key="k",
         ),
         message_properties=amqp.MessageProperties(
             content_length=5, message_id=UUID(int=7), correlation_id=b"c", content_type="t", user_id=b"ann", app_id=b"a"
         ),
-    )  # fmt: skip
+    )
     facing = Facing.attached(CLIENT)
     facing.session.transfer("", message)
     assert facing.sent()[0].segments[2] == raw.struct32(
@@ -163,8 +169,9 @@ def test_a_published_message_that_is_executed_is_taken(client: Facing) -> None:
     assert two.outcome is None
     client.feed(raw.completed((0, 1)))
     assert client.events == [
-        Settled((one.completion, two.completion), amqp.Completed()), Settled((one.outcome,), Accepted())
-    ]  # fmt: skip
+        Settled((one.completion, two.completion), amqp.Completed()),
+        Settled((one.outcome,), Accepted()),
+    ]
     assert client.session.pending == ()
 
 
@@ -176,8 +183,9 @@ def test_a_published_message_that_is_unroutable_is_rejected(client: Facing) -> N
     assert sent.outcome.result == amqp.Rejected(1, "unroutable")
     assert sent.completion.result is None
     assert client.of(Settled) == [
-        Settled((sent.outcome,), amqp.Rejected(1, "unroutable")), Settled((sent.completion,), amqp.Completed())
-    ]  # fmt: skip
+        Settled((sent.outcome,), amqp.Rejected(1, "unroutable")),
+        Settled((sent.completion,), amqp.Completed()),
+    ]
     # The reject is a command too.
     client.feed(raw.flush("completed"))
     assert client.sent()[-1].octets == raw.completed(0)
@@ -611,3 +619,10 @@ def test_a_stream_goes_on_from_a_snapshot(side: Side) -> None:
     facing.settle()
     assert told(facing.events) == [amqp.MessageBegun, b"x" * 20, b"y"]
     assert facing.out == raw.completed(0)
+
+
+@pytest.mark.parametrize("name", ["accept", "reject", "release", "acquire"])
+def test_ids_are_given_one_by_one(name: str) -> None:
+    facing = fed(1)
+    with pytest.raises(TypeError, match=r"one by one, as in accept\(\*command_ids\); got \(\[0\],\)"):
+        getattr(facing.session, name)([0])

@@ -12,9 +12,9 @@ from amqp_sansio.observer import Violation
 from amqp_sansio.sasl import Anonymous
 from tests.kit import octets_0_10 as raw
 from tests.kit.facing import CLIENT, SERVER
+from tests.kit.facing_0_10 import Facing, client_config, server_config
 from tests.kit.pair_0_10 import Pair
 from tests.kit.talk_0_10 import Talk010, frames
-from tests.kit.wire_0_10 import Facing, client_config, server_config
 
 STRICT = pytest.mark.parametrize("dialect", [amqp.Dialect.SPECIFICATION, amqp.Dialect.ERRATA])
 NO_RESPONSE = raw.control(0x0102, raw.table(), raw.str8("ANONYMOUS"), None, raw.str8("en_US"))
@@ -44,12 +44,12 @@ def test_a_strict_server_wants_both(dialect: amqp.Dialect) -> None:
     strict = server_config(dialect=dialect, mechanisms=("ANONYMOUS", "PLAIN"))
     facing = Facing.started(SERVER, strict)
     facing.feed(NO_RESPONSE)
-    assert "without response" in str(facing.silently_ends("wire/struct-required"))
+    assert "without response" in str(facing.ends("wire/struct-required"))
     facing = Facing.started(SERVER, strict)
     facing.feed(raw.start_ok())
     facing.end.accept_authentication()
     facing.forget().feed(raw.tune_ok(None))
-    assert "without channel_max" in str(facing.silently_ends("wire/struct-required"))
+    assert "without channel_max" in str(facing.ends("wire/struct-required"))
 
 
 def test_a_session_is_detached_for_no_reason_given(facing: Facing) -> None:

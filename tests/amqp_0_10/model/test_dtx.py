@@ -11,7 +11,7 @@ import pytest
 
 from amqp_sansio import LocalProtocolError
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio._core.state_table import mermaid, unreachable
+from amqp_sansio._ground.state_table import mermaid, unreachable
 from amqp_sansio.amqp_0_10.model import dtx
 from amqp_sansio.amqp_0_10.model.dtx import Branches, Decision
 from amqp_sansio.amqp_0_10.model.dtx_states import (
@@ -379,9 +379,11 @@ def test_a_branch_that_took_too_long_says_so() -> None:
 
 
 HEURISTICS: list[tuple[Decision, int, list[tuple[amqp.Xid, str]]]] = [
-    ("commit", XA_HEURCOM, [(X, "committed")]), ("rollback", XA_HEURRB, [(X, "rolled-back")]),
-    ("mixed", XA_HEURMIX, []), ("hazard", XA_HEURHAZ, []),
-]  # fmt: skip
+    ("commit", XA_HEURCOM, [(X, "committed")]),
+    ("rollback", XA_HEURRB, [(X, "rolled-back")]),
+    ("mixed", XA_HEURMIX, []),
+    ("hazard", XA_HEURHAZ, []),
+]
 
 
 @pytest.mark.parametrize(("decision", "status", "outcomes"), HEURISTICS)

@@ -18,11 +18,11 @@ from amqp_sansio.amqp_0_10.model.open_ids import OpenIds
 from amqp_sansio.amqp_0_10.model.transfers import EACH, FREE
 from tests.kit.books_0_10 import check_receiving, check_sending
 from tests.kit.facing import CLIENT, SERVER
+from tests.kit.facing_0_10 import Facing, server_config
 from tests.kit.octets_0_10 import accept, acquire, command, completed, confirmed, flow, reject, release
 from tests.kit.steps import assert_linear, count_steps
 from tests.kit.talk_0_10 import Talk010, frames, transfer
 from tests.kit.talk_0_10 import completed as completes
-from tests.kit.wire_0_10 import Facing, server_config
 
 
 class Ends:
@@ -116,10 +116,13 @@ def test_what_is_kept_for_a_replay_is_bounded() -> None:
 
 MASK = 0xFFFF_FFFF
 STEPS = st.one_of(
-    st.tuples(st.just("set"), st.integers(0, 3)), st.tuples(st.just("delete"), st.integers(0, 30)),
-    st.tuples(st.just("put back"), st.integers(0, 30)), st.tuples(st.just("add"), st.integers(0, 30)),
+    st.tuples(st.just("set"), st.integers(0, 3)),
+    st.tuples(st.just("delete"), st.integers(0, 30)),
+    st.tuples(st.just("put back"), st.integers(0, 30)),
+    st.tuples(st.just("add"), st.integers(0, 30)),
     st.tuples(st.just("named"), st.integers(-40, 40)),
-)  # fmt: skip
+    st.tuples(st.just("oldest"), st.integers(0, 30)),
+)
 
 
 @given(
@@ -144,6 +147,10 @@ def test_open_ids_are_a_dict_that_knows_its_order(first: int, steps: list[tuple[
             gone = gone[: value % 5]
         elif what == "add":
             ids.add((number - value) & MASK, value)
+        elif what == "oldest":
+            there = sorted(ids.items(), key=lambda item: (item[0] - number + (1 << 30)) & MASK)
+            assert ids.pop_oldest(value) == [each for _, each in there[:value]]
+            assert ids == dict(there[value:])
         else:
             lower = (number + value) & MASK
             wanted = amqp.SequenceSet([(lower, (lower + width) & MASK), (lower, lower)])
@@ -326,9 +333,7 @@ def test_accepting_and_rolling_back_is_bounded() -> None:
     assert limited(facing, *[accept((0, 3 * SIZE - 1)), ROLLBACK] * 40) == 2 * EACH
 
 
-def test_rolling_back_a_little_costs_a_little() -> None:
-    """Whatever else is held."""
-
+def test_rolling_back_a_little_costs_a_little_whatever_is_held() -> None:
     def work(size: int) -> Callable[[], object]:
         facing = serving(size)
         feed(facing, SELECT)

@@ -269,9 +269,12 @@ _ALLOWED: list[Any] = [
 
 @pytest.mark.parametrize("make", _ALLOWED)
 @pytest.mark.rule(
-    "0-10/tx.rollback/keeps-acquired", "0-10/message.flow/infinite", "0-10/message.set-flow-mode/default",
-    "0-10/message.subscribe/window-default", "0-10/dtx.end/success",
-)  # fmt: skip
+    "0-10/tx.rollback/keeps-acquired",
+    "0-10/message.flow/infinite",
+    "0-10/message.set-flow-mode/default",
+    "0-10/message.subscribe/window-default",
+    "0-10/dtx.end/success",
+)
 def test_what_the_sender_may_do(make: Any) -> None:
     assert not make().finish().rules
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Limits, Side
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio._core.stream import PROVEN, REFUTED
+from amqp_sansio._watching.stream import PROVEN, REFUTED
 from amqp_sansio.amqp_0_10.model.open_ids import OpenIds
 from amqp_sansio.amqp_0_10.observer.resync import Reader
 from amqp_sansio.amqp_1_0 import Begin, Open
-from amqp_sansio.lifecycle import Lifecycle
 from amqp_sansio.observer import Identified, Observed, Observer, Violation
+from amqp_sansio.recorded.lifecycle import Lifecycle
 from tests.kit.observing import CLIENT, SERVER, Talk, accounted, watch
 from tests.kit.talk_0_10 import Talk010, completed, frames, transfer
 from tests.kit.talk_1_0 import frame as frame_1_0

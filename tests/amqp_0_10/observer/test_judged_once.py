@@ -8,10 +8,10 @@ from amqp_sansio import Failed, LocalProtocolError
 from amqp_sansio import amqp_0_10 as amqp
 from tests.kit.ends_0_10 import Ends
 from tests.kit.facing import CLIENT
+from tests.kit.facing_0_10 import Facing
 from tests.kit.octets_0_10 import completed, transfer
 from tests.kit.talk_0_10 import Talk010
 from tests.kit.talk_0_10 import transfer as message
-from tests.kit.wire_0_10 import Facing
 
 XID = amqp.Xid(1, b"g", b"b")
 START = amqp.DtxStart(XID)

@@ -2,15 +2,16 @@
 
 import base64
 import json
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 from amqp_sansio import AMQP_0_10, Limits, LocalProtocolError
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio._json import FieldWriter, encode
-from amqp_sansio.lifecycle import MessageRecord
 from amqp_sansio.observer import Observed
+from amqp_sansio.recorded._json import FieldWriter, encode
+from amqp_sansio.recorded.lifecycle import MessageRecord
 from tests.kit.talk_0_10 import Talk010, completed, transfer
 
 
@@ -134,6 +135,18 @@ def test_after_a_rollback_deliveries_are_open_again() -> None:
     assert outcomes == ["accepted", "released", None]
 
 
+@pytest.mark.parametrize(("end", "outcome"), [(amqp.TxCommit(), "accepted"), (amqp.TxRollback(), "released")])
+def test_a_release_of_what_the_transaction_has_accepted_counts_after_a_rollback(end: Any, outcome: str) -> None:
+    talk = _talk().client(amqp.TxSelect()).subscribe().server(transfer("d"))
+    talk.client(amqp.MessageAccept(_ids(0)), amqp.MessageRelease(_ids(0)))
+    assert talk.outcomes() == []
+    talk.client(end).server(completed(0, 1, 2, 3, 4))
+    assert talk.outcomes() == [("deliver", 0, outcome)]
+    assert talk.rules == ["message.subscribe/zero-credit"]
+    talk.client(amqp.MessageRelease(_ids(0)))
+    assert talk.rules[1:] == ["message.accept/acquisition"]
+
+
 def test_a_gap_makes_a_transaction_unsure() -> None:
     talk = _talk().client(amqp.TxSelect(), transfer("ex")).gap("client", 30).server(completed(0, 1, 2))
     assert talk.outcomes() == [("publish", 1, None)]
@@ -180,6 +193,7 @@ def test_no_more_messages_are_held_than_the_limits_allow() -> None:
     talk.client(amqp.TxCommit()).server(completed(*range(14))).finish()
     assert len(talk.messages) == 5 + 5 + 5 + 2
     assert len({message.seq for message in talk.messages}) == len(talk.messages)
+    assert len(_talk(Limits(unsettled=128)).server(*[transfer("d")] * 129).messages) == 2
 
 
 def test_no_more_sessions_are_held_than_channels() -> None:
@@ -197,7 +211,7 @@ def test_a_pickled_lifecycle_goes_on_alike() -> None:
     assert messages == talk.messages
     assert lifecycle.connection == talk.lifecycle.connection
     state = list(lifecycle.__getstate__())
-    with pytest.raises(LocalProtocolError, match="schema"):
+    with pytest.raises(LocalProtocolError, match="layout"):
         lifecycle.__setstate__((99, *state[1:]))
 
 
@@ -218,12 +232,13 @@ def test_hints() -> None:
     start_ok = amqp.ConnectionStartOk({}, "PLAIN", b"\0ann\0pw", "en_US")
     refused = Talk010().headers().server(start).client(start_ok)
     hung_up = Talk010().headers().server(start).client(start_ok).finish()
-    assert "during the login" in hung_up.lifecycle.connection.hint
+    assert "during the login" in hung_up.lifecycle.end.hint
     known = refused.server(amqp.ConnectionClose(320, "no")).finish().lifecycle.connection
     assert (known.closed_by, known.close_code) == ("server", 320)
     assert "password is wrong" in known.hint
-    assert "protocol header" in Talk010().headers().finish().lifecycle.connection.hint
-    assert not Talk010().open().finish().lifecycle.connection.hint
+    assert "protocol header" in Talk010().headers().finish().lifecycle.end.hint
+    assert not Talk010().open().finish(None).lifecycle.end.hint
+    assert "client left" in Talk010().headers().finish("client").lifecycle.end.hint
     moved = Talk010().open().server(amqp.ConnectionRedirect("h")).lifecycle.connection
     assert (moved.closed_by, moved.close_text) == ("server", "redirected to h")
 

@@ -7,7 +7,7 @@ import pytest
 
 from amqp_sansio import Limits
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio.lifecycle import MessageRecord
+from amqp_sansio.recorded.lifecycle import MessageRecord
 from tests.kit.talk_0_10 import Talk010, completed, content, stage, transfer
 
 XID = amqp.Xid(1, b"g", b"b")
@@ -74,9 +74,7 @@ def test_files_are_settled_by_their_tags() -> None:
     talk.client(amqp.FileAck(2), amqp.FileAck(3, multiple=True), amqp.FileReject(4), amqp.FileReject(5, requeue=True))
     talk.client(amqp.FileAck(9, multiple=True), completed(7))
     outcomes = {tag: message.outcome for tag, message in _by_tag(talk).items()}
-    assert outcomes == {
-        **dict.fromkeys((1, 2, 3, 6, 7), "accepted"), 4: "rejected", 5: "released", 8: "settled",
-    }  # fmt: skip
+    assert outcomes == {**dict.fromkeys((1, 2, 3, 6, 7), "accepted"), 4: "rejected", 5: "released", 8: "settled"}
     first = _by_tag(talk)[1]
     assert (first.queue, first.consumer_tag, first.redelivered) == ("q", "t", True)
     assert (first.exchange, first.routing_key, first.kind) == ("ex", "k", "deliver")

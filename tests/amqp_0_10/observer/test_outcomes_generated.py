@@ -8,8 +8,8 @@ import pytest
 
 from amqp_sansio import AMQP_0_10, Limits
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio._core.observation import Observed, Setting, Skipped
-from amqp_sansio._core.outcomes import OutcomeLedger
+from amqp_sansio._watching.observation import Observed, Setting, Skipped
+from amqp_sansio._watching.outcomes import OutcomeLedger
 from amqp_sansio.amqp_0_10.observer.connection import Observer
 from amqp_sansio.amqp_0_10.observer.open_messages import OpenMessages
 from amqp_sansio.amqp_0_10.observer.records import Records
@@ -35,26 +35,38 @@ def _said(choose: random.Random, client: bool, channel: int) -> Any:
         amqp.SessionDetached(b"s", 0),
     ]
     if not client:
-        return choose.choice([
+        return choose.choice(
+            [
+                *both,
+                amqp.ExecutionException(404, tag),
+                *[amqp.ExecutionResult(tag, amqp.XaResult(choose.randrange(8)))] * 2,
+                *[amqp.FileDeliver(name, tag, identifier=name)] * 2,
+                content(amqp.StreamDeliver("s", tag), b"s", amqp.StreamProperties(), channel=channel),
+                content(amqp.FileReturn(312, "", "ex", "k"), b"x", amqp.FileProperties(), channel=channel),
+                amqp.SessionAttached(choose.choice([b"s", b"t"])),
+            ]
+        )
+    return choose.choice(
+        [
             *both,
-            amqp.ExecutionException(404, tag),
-            *[amqp.ExecutionResult(tag, amqp.XaResult(choose.randrange(8)))] * 2,
-            *[amqp.FileDeliver(name, tag, identifier=name)] * 2,
-            content(amqp.StreamDeliver("s", tag), b"s", amqp.StreamProperties(), channel=channel),
-            content(amqp.FileReturn(312, "", "ex", "k"), b"x", amqp.FileProperties(), channel=channel),
-            amqp.SessionAttached(choose.choice([b"s", b"t"])),
-        ])  # fmt: skip
-    return choose.choice([
-        *both,
-        amqp.TxSelect(), *[amqp.TxCommit(), amqp.TxRollback()] * 2,
-        amqp.DtxSelect(), *[amqp.DtxStart(xid), amqp.DtxEnd(xid)] * 2, amqp.DtxPrepare(xid),
-        amqp.DtxCommit(xid, flag), amqp.DtxRollback(xid), amqp.DtxForget(xid),
-        amqp.MessageSubscribe("q", choose.choice("de"), int(flag), 0), amqp.FileConsume("q", name, no_ack=flag),
-        amqp.FileAck(tag, flag), amqp.FileReject(tag, flag),
-        amqp.FilePublish("ex", "k", mandatory=flag, identifier=name),
-        content(amqp.StreamPublish("ex", "k", immediate=flag), b"x", amqp.StreamProperties(), channel=channel),
-        amqp.SessionAttach(choose.choice([b"s", b"t"])), amqp.SessionCommandPoint(tag, 0),
-    ])  # fmt: skip
+            amqp.TxSelect(),
+            *[amqp.TxCommit(), amqp.TxRollback()] * 2,
+            amqp.DtxSelect(),
+            *[amqp.DtxStart(xid), amqp.DtxEnd(xid)] * 2,
+            amqp.DtxPrepare(xid),
+            amqp.DtxCommit(xid, flag),
+            amqp.DtxRollback(xid),
+            amqp.DtxForget(xid),
+            amqp.MessageSubscribe("q", choose.choice("de"), int(flag), 0),
+            amqp.FileConsume("q", name, no_ack=flag),
+            amqp.FileAck(tag, flag),
+            amqp.FileReject(tag, flag),
+            amqp.FilePublish("ex", "k", mandatory=flag, identifier=name),
+            content(amqp.StreamPublish("ex", "k", immediate=flag), b"x", amqp.StreamProperties(), channel=channel),
+            amqp.SessionAttach(choose.choice([b"s", b"t"])),
+            amqp.SessionCommandPoint(tag, 0),
+        ]
+    )
 
 
 def _open(messages: OpenMessages) -> set[int]:
@@ -87,7 +99,7 @@ def test_each_message_comes_out_once(seed: int, limits: Limits) -> None:
             client, octets = at_ns == 0, AMQP_0_10.header
         if choose.random() < 0.02:
             observer.gap(client, 5, at_ns)
-        observer.receive(client, octets, at_ns)
+        observer.receive(client, (octets,), (at_ns,))
         while (event := observer.next()) is not None:
             if isinstance(event, Observed):
                 if event.event in records.messages and event.unit in ("method", "content"):

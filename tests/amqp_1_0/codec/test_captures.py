@@ -90,11 +90,14 @@ def test_every_frame_of_a_capture_is_read_and_written_again(path: Path) -> None:
             properties = properties.replace(content_encoding=None)
             message = message.replace(properties=properties)
         rebuilt = Message(
-            message.typed_body, header=message.header and message.header.replace(),
-            delivery_annotations=message.delivery_annotations, message_annotations=message.message_annotations,
+            message.typed_body,
+            header=message.header and message.header.replace(),
+            delivery_annotations=message.delivery_annotations,
+            message_annotations=message.message_annotations,
             properties=properties and properties.replace(),
-            application_properties=dict(message.application_properties), footer=message.footer,
-        )  # fmt: skip
+            application_properties=dict(message.application_properties),
+            footer=message.footer,
+        )
         if message.body_kind == "none":
             # Real peers send these; a message that is made always has a body.
             assert rebuilt.body is None

@@ -14,16 +14,28 @@ KINDS: list[Any] = [Decimal32, Decimal64, Decimal128]
 
 # From the encodings of IEEE 754-2008 section 3.5.2, worked out by hand.
 KNOWN: list[tuple[Any, str, str]] = [
-    (Decimal32, "0", "32800000"), (Decimal32, "1", "32800001"), (Decimal32, "-1.5", "b200000f"),
-    (Decimal32, "8388607", "32ffffff"), (Decimal32, "8388608", "6ca00000"), (Decimal32, "9999999", "6cb8967f"),
-    (Decimal32, "9.999999E+96", "77f8967f"), (Decimal32, "1E-101", "00000001"), (Decimal32, "Infinity", "78000000"),
-    (Decimal32, "-Infinity", "f8000000"), (Decimal32, "NaN", "7c000000"), (Decimal32, "sNaN", "7e000000"),
-    (Decimal32, "NaN123", "7c00007b"), (Decimal64, "1", "31c0000000000001"), (Decimal64, "0.1", "31a0000000000001"),
-    (Decimal64, "9999999999999999", "6c7386f26fc0ffff"), (Decimal64, "-Infinity", "f800000000000000"),
+    (Decimal32, "0", "32800000"),
+    (Decimal32, "1", "32800001"),
+    (Decimal32, "-1.5", "b200000f"),
+    (Decimal32, "8388607", "32ffffff"),
+    (Decimal32, "8388608", "6ca00000"),
+    (Decimal32, "9999999", "6cb8967f"),
+    (Decimal32, "9.999999E+96", "77f8967f"),
+    (Decimal32, "1E-101", "00000001"),
+    (Decimal32, "Infinity", "78000000"),
+    (Decimal32, "-Infinity", "f8000000"),
+    (Decimal32, "NaN", "7c000000"),
+    (Decimal32, "sNaN", "7e000000"),
+    (Decimal32, "NaN123", "7c00007b"),
+    (Decimal64, "1", "31c0000000000001"),
+    (Decimal64, "0.1", "31a0000000000001"),
+    (Decimal64, "9999999999999999", "6c7386f26fc0ffff"),
+    (Decimal64, "-Infinity", "f800000000000000"),
     (Decimal128, "1", "3040000000000000000000000000000" + "1"),
     (Decimal128, "-0.01", "b03c000000000000000000000000000" + "1"),
-    (Decimal128, "9" * 34, "3041ed09bead87c0378d8e63ffffffff"), (Decimal128, "Infinity", "78" + "00" * 15),
-]  # fmt: skip
+    (Decimal128, "9" * 34, "3041ed09bead87c0378d8e63ffffffff"),
+    (Decimal128, "Infinity", "78" + "00" * 15),
+]
 
 
 def same(one: Decimal, other: Decimal) -> bool:

@@ -45,9 +45,14 @@ def refused(payload: bytes, rule: str) -> CodecError:
 def read_all(message: Message) -> list[Any]:
     """Every section of a message, as far as it can be read."""
     found: list[Any] = [
-        message.header, message.delivery_annotations, message.message_annotations, message.properties,
-        message.application_properties, message.typed_body, message.footer,
-    ]  # fmt: skip
+        message.header,
+        message.delivery_annotations,
+        message.message_annotations,
+        message.properties,
+        message.application_properties,
+        message.typed_body,
+        message.footer,
+    ]
     for one in found:
         if isinstance(one, Map):
             len(one)
@@ -135,9 +140,20 @@ def test_sections_come_in_their_order_and_once() -> None:
 @pytest.mark.rule("1.0/message/section-order")
 @pytest.mark.parametrize(
     "octets",
-    [b"\x41", b"\0\x53\x79\x45", b"\0\x53\x24\x45", encode("x"), b"\0\xa3\x01x\x45", b"\0\x53\x70\x40",
-     b"\0\x53\x75\xa1\x01x", b"\0\x53\x76\x41", b"\0\x53\x71\x45", b"\0\x53\x78\xa0\x00", b"\0\x53\x73\xc1\x01\x00"],
-)  # fmt: skip
+    [
+        b"\x41",
+        b"\0\x53\x79\x45",
+        b"\0\x53\x24\x45",
+        encode("x"),
+        b"\0\xa3\x01x\x45",
+        b"\0\x53\x70\x40",
+        b"\0\x53\x75\xa1\x01x",
+        b"\0\x53\x76\x41",
+        b"\0\x53\x71\x45",
+        b"\0\x53\x78\xa0\x00",
+        b"\0\x53\x73\xc1\x01\x00",
+    ],
+)
 def test_what_is_no_section_is_refused(octets: bytes) -> None:
     refused(octets, "message/section-order")
     refused(HEADER + octets, "message/section-order")
@@ -336,8 +352,11 @@ def test_sections_are_read_when_they_are_asked_for() -> None:
     with pytest.raises(CodecError):
         check_message(payload)
     assert message.sections == (
-        ("header", 0, 7), ("properties", 7, 22), ("application-properties", 22, 33), ("amqp-value", 33, 43),
-    )  # fmt: skip
+        ("header", 0, 7),
+        ("properties", 7, 22),
+        ("application-properties", 22, 33),
+        ("amqp-value", 33, 43),
+    )
     broken = Message.from_wire(b"\0")
     for name in ("header", "body", "footer", "sections", "bare", "subject", "durable"):
         with pytest.raises(CodecError):

@@ -239,9 +239,11 @@ def test_a_field_of_several_values_is_null_one_or_an_array() -> None:
 @pytest.mark.rule("1.0/types/field-multiple-mandatory", "1.0/security/sasl/mechanisms-nonempty")
 def test_a_mandatory_field_of_several_values_has_one() -> None:
     refused(
-        SaslMechanisms, listed(SaslMechanisms, Array([], Symbol)), "security/sasl/mechanisms-nonempty",
+        SaslMechanisms,
+        listed(SaslMechanisms, Array([], Symbol)),
+        "security/sasl/mechanisms-nonempty",
         "amqp:invalid-field",
-    )  # fmt: skip
+    )
     with pytest.raises(CodecError) as caught:
         SaslMechanisms(()).encode()
     assert caught.value.rule == "1.0/security/sasl/mechanisms-nonempty"
@@ -401,7 +403,7 @@ CHILDREN: list[tuple[Kind, int, list[Any], list[Any]]] = [
     (Source, 8, [Rejected()], [Received(0, 0)]),
     (Close, 0, [Error("a:b")], [Accepted(), Described(Symbol("own:e:list"), []), "x"]),
     (Rejected, 0, [Error("a:b", "text", {"x": 1})], [Rejected()]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("kind", "number", "right", "wrong"), CHILDREN, ids=lambda item: getattr(item, "NAME", ""))
@@ -516,10 +518,18 @@ def test_properties_take_times_and_symbols_in_python_types() -> None:
     assert found.creation_time.__class__ is Timestamp
     assert Properties.decode(found.encode())[0] == found
     changes: list[dict[str, Any]] = [
-        {"message_id": 1.5}, {"message_id": -1}, {"to": 5}, {"subject": b"x"},
-        {"content_type": 5}, {"user_id": "x"}, {"group_sequence": -1}, {"content_type": "\xe9"},
-        {"subject": "\ud800"}, {"creation_time": "now"}, {"creation_time": 2**63},
-    ]  # fmt: skip
+        {"message_id": 1.5},
+        {"message_id": -1},
+        {"to": 5},
+        {"subject": b"x"},
+        {"content_type": 5},
+        {"user_id": "x"},
+        {"group_sequence": -1},
+        {"content_type": "\xe9"},
+        {"subject": "\ud800"},
+        {"creation_time": "now"},
+        {"creation_time": 2**63},
+    ]
     for wrong in changes:
         with pytest.raises(CodecError) as caught:
             Properties(**wrong).encode()

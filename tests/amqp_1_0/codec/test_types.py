@@ -299,11 +299,24 @@ def test_numeric_and_symbolic_descriptors_name_one_type() -> None:
 @pytest.mark.parametrize(
     "octets",
     [
-        "46", "4f 07", "5a 01", "5f 07 01", "62 01 02", "6f 00 01 02", "75 01 02 03 04", "8f 40 0102030405060708",
-        "95 000102030405060708090a0b0c0d0e0f", "a7 02 41 41", "af 05 01 41", "b9 00 00 00 01 41", "c5 02 01 41",
-        "df 01 00 00 00 05 00 00 00 01 41", "ef 01 03 01 50 01", "f7 00 00 00 06 00 00 00 01 50 01",
+        "46",
+        "4f 07",
+        "5a 01",
+        "5f 07 01",
+        "62 01 02",
+        "6f 00 01 02",
+        "75 01 02 03 04",
+        "8f 40 0102030405060708",
+        "95 000102030405060708090a0b0c0d0e0f",
+        "a7 02 41 41",
+        "af 05 01 41",
+        "b9 00 00 00 01 41",
+        "c5 02 01 41",
+        "df 01 00 00 00 05 00 00 00 01 41",
+        "ef 01 03 01 50 01",
+        "f7 00 00 00 06 00 00 00 01 50 01",
     ],
-)  # fmt: skip
+)
 def test_values_of_no_known_type_are_kept_as_they_are(octets: str) -> None:
     data = bytes.fromhex(octets)
     found, end = amqp.decode(data + b"\x41")

@@ -15,10 +15,15 @@ from amqp_sansio.errors import CodecError
 from tests.kit.values_1_0 import maps, scalars, strings, symbols, values
 
 RANGES: list[tuple[Any, int, int]] = [
-    (amqp.UByte, 0, 2**8 - 1), (amqp.UShort, 0, 2**16 - 1), (amqp.UInt, 0, 2**32 - 1), (amqp.ULong, 0, 2**64 - 1),
-    (amqp.Byte, -(2**7), 2**7 - 1), (amqp.Short, -(2**15), 2**15 - 1), (amqp.Int, -(2**31), 2**31 - 1),
+    (amqp.UByte, 0, 2**8 - 1),
+    (amqp.UShort, 0, 2**16 - 1),
+    (amqp.UInt, 0, 2**32 - 1),
+    (amqp.ULong, 0, 2**64 - 1),
+    (amqp.Byte, -(2**7), 2**7 - 1),
+    (amqp.Short, -(2**15), 2**15 - 1),
+    (amqp.Int, -(2**31), 2**31 - 1),
     (amqp.Timestamp, -(2**63), 2**63 - 1),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("kind", "low", "high"), RANGES)

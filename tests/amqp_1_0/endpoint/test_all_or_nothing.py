@@ -9,8 +9,9 @@ import pytest
 
 from amqp_sansio import CodecError, LimitExceeded, LocalProtocolError, Side
 from amqp_sansio import amqp_1_0 as amqp
-from tests.kit.facing_1_0 import octets_of
-from tests.kit.pair_1_0 import Accepting, Pair, client_config, listen, server_config
+from tests.kit.applications import Accepting, listen
+from tests.kit.octets_1_0 import octets_of
+from tests.kit.pair_1_0 import Pair, client_config, server_config
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
 LONG = "x" * 600

@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 
 from amqp_sansio import By, Closed, CloseHint, Failed, RemoteProtocolError, Scope
-from amqp_sansio.amqp_1_0 import Begin, Close, Error, Flow, SaslInit, Transfer
+from amqp_sansio._core.connection import UNREADABLE
+from amqp_sansio.amqp_1_0 import Begin, Close, Config, Error, Flow, SaslInit, Transfer
 from amqp_sansio.amqp_1_0.endpoint.events import SessionRequested
-from tests.kit.facing_1_0 import BOTH_SIDES, CLIENT, EMPTY, Facing, octets_of, their_open
+from tests.kit.facing import BOTH_SIDES, CLIENT
+from tests.kit.facing_1_0 import Facing
+from tests.kit.octets_1_0 import EMPTY, octets_of, their_open
 from tests.kit.pair_1_0 import client_config, server_config
 
 BEGIN = Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1)
@@ -92,6 +95,7 @@ def test_a_size_below_eight_is_malformed(side: Any, size: int) -> None:
     assert facing.end.report is None
     facing.feed(octets_of(Close()))
     assert facing.end.report is None
+    assert facing.end.next_deadline == facing.now + UNREADABLE
     facing.end.receive_eof(facing.now)
     facing.settle()
     (closed,) = facing.of(Closed)
@@ -156,6 +160,7 @@ def test_a_channel_that_is_not_agreed_yet(side: Any) -> None:
     assert failed.scope is Scope.CONNECTION
 
 
+EMPTY_LISTS = [b"\x45", b"\xc0\x01\x00", b"\xd0\0\0\0\x04\0\0\0\0"]
 UNDECODABLE = {
     "no descriptor": b"\x45",
     "unknown descriptor": b"\x00\x53\x99\x45",
@@ -187,13 +192,41 @@ def test_what_is_no_performative(side: Any, case: str) -> None:
 
 @pytest.mark.rule("1.0/types/field-mandatory")
 @pytest.mark.parametrize("performative", [0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16])
-@pytest.mark.parametrize("empty", [b"\x45", b"\xc0\x01\x00", b"\xd0\0\0\0\x04\0\0\0\0"], ids=bytes.hex)
+@pytest.mark.parametrize("empty", EMPTY_LISTS, ids=bytes.hex)
 @BOTH_SIDES
-def test_a_performative_without_fields_is_answered_with_a_close(side: Any, performative: int, empty: bytes) -> None:
-    facing = opened(side)
+def test_a_strict_endpoint_answers_a_performative_without_fields_with_a_close(
+    side: Any, performative: int, empty: bytes
+) -> None:
+    facing = Facing.opened(side, Config(container_id="strict", strict=True))
     facing.feed(octets_of(BEGIN))
     facing.sent()
     facing.feed(octets_of(b"\0\x53" + bytes((performative,)) + empty))
+    facing.closes("amqp:invalid-field", "types/field-mandatory")
+
+
+@pytest.mark.rule("1.0/types/field-mandatory")
+@pytest.mark.parametrize("performative", [0x11, 0x12, 0x13, 0x14, 0x15, 0x16])
+@pytest.mark.parametrize("empty", EMPTY_LISTS, ids=bytes.hex)
+@BOTH_SIDES
+def test_a_performative_without_fields_ends_its_session(side: Any, performative: int, empty: bytes) -> None:
+    facing = opened(side)
+    facing.feed(octets_of(BEGIN))
+    facing.forget()
+    facing.feed(octets_of(b"\0\x53" + bytes((performative,)) + empty, int(performative == Begin.CODE)))
+    (failed,) = facing.of(Failed)
+    assert isinstance(failed.error, RemoteProtocolError)
+    assert (failed.by, failed.scope, failed.error.rule) == (By.LOCAL, Scope.SESSION, "1.0/types/field-mandatory")
+    begin, end = facing.sent()
+    assert (begin.name, end.name) == ("begin", "end")
+    assert end.body.error.condition == "amqp:invalid-field"
+    assert facing.end.is_open
+
+
+@pytest.mark.rule("1.0/types/field-mandatory")
+@BOTH_SIDES
+def test_an_open_without_fields_ends_the_connection(side: Any) -> None:
+    facing = opened(side)
+    facing.feed(octets_of(b"\0\x53\x10\x45"))
     facing.closes("amqp:invalid-field", "types/field-mandatory")
 
 

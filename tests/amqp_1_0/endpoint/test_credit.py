@@ -6,7 +6,7 @@ import pytest
 
 from amqp_sansio import LocalProtocolError, Side
 from amqp_sansio import amqp_1_0 as amqp
-from tests.kit.facing_1_0 import BOTH_SIDES
+from tests.kit.facing import BOTH_SIDES
 from tests.kit.links_1_0 import BODY, Mapped, transfer
 from tests.kit.links_1_0 import flow as session_flow
 from tests.kit.links_1_0 import link_flow as flow

@@ -10,8 +10,8 @@ import pytest
 from amqp_sansio import Failed, Settled
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0.model.link_state import EACH, FREE
-from tests.kit.facing_1_0 import octets_of
 from tests.kit.links_1_0 import BODY, Mapped, flow
+from tests.kit.octets_1_0 import octets_of
 from tests.kit.steps import count_steps
 from tests.kit.talk_1_0 import Talk10, credit, transfer
 

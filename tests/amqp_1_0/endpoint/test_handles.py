@@ -11,11 +11,12 @@ from amqp_sansio import Abandoned, Closed, EndpointClosed, LocalProtocolError, S
 from amqp_sansio.amqp_1_0 import Accepted, Detach, Message, Rejected
 from amqp_sansio.amqp_1_0.endpoint.events import LinkClosed
 from amqp_sansio.endpoint import Side
-from tests.kit.driver import OPERATIONS, Operation
+from tests.kit.applications import Accepting, listen
+from tests.kit.driving import OPERATIONS, Operation
 from tests.kit.driving_1_0 import Driver
-from tests.kit.facing_1_0 import octets_of
+from tests.kit.octets_1_0 import octets_of
 from tests.kit.pair import SIDES
-from tests.kit.pair_1_0 import Accepting, Pair, listen
+from tests.kit.pair_1_0 import Pair
 from tests.kit.telling import ended_by
 
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from amqp_sansio import Failed, Settled, Side
 from amqp_sansio.amqp_1_0 import Delivery, LinkState, Message, Rejected
-from tests.kit.hostile_1_0 import Choices
+from tests.kit.applications import Accepting, listen
+from tests.kit.choices import Choices
 from tests.kit.pair import SIDES
-from tests.kit.pair_1_0 import Accepting, Pair, client_config, listen, server_config
+from tests.kit.pair_1_0 import Pair, client_config, server_config
 from tests.kit.using_1_0 import COMMON, Two, check_books
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER

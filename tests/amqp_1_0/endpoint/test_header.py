@@ -19,7 +19,9 @@ from amqp_sansio import (
 from amqp_sansio.amqp_1_0.endpoint.config import Config
 from amqp_sansio.negotiation import Accepted, Refused
 from amqp_sansio.sasl import Plain
-from tests.kit.facing_1_0 import AMQP_HEADER, CLIENT, SASL_HEADER, SERVER, TLS_HEADER, Facing, octets_of, their_open
+from tests.kit.facing import CLIENT, SERVER
+from tests.kit.facing_1_0 import Facing
+from tests.kit.octets_1_0 import AMQP_HEADER, SASL_HEADER, TLS_HEADER, octets_of, their_open
 from tests.kit.pair_1_0 import client_config, server_config
 
 LOGIN = Plain("guest", "guest")

@@ -12,64 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import Closed, Failed, Scope, Signal
+from amqp_sansio import Closed, Failed, Scope
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.endpoint import CloseHint, Side
-from tests.kit.facing_1_0 import BOTH_SIDES, CLIENT, SERVER, Facing, octets_of, parse, their_open
-from tests.kit.hostile_1_0 import Choices, Peer
-from tests.kit.pair_1_0 import client_config, server_config
-from tests.kit.small import small_limits
-from tests.kit.using_1_0 import Using, check_books
-
-LIMITS = small_limits()
-
-
-def config_of(side: Side, **changes: Any) -> Any:
-    """A configuration with small limits."""
-    made = client_config if side is CLIENT else server_config
-    return made(**{"limits": LIMITS, "max_frame_size": 4096, "incoming_window": 20, **changes})
-
-
-def facing_of(side: Side, **changes: Any) -> Facing:
-    """An open connection with small limits; `changes` are those of the peer's open."""
-    return Facing.opened(side, config_of(side), their_open(**changes))
-
-
-def play(octets: bytes, facing: Facing, *, reads: bool, cuts: bool, check: bool) -> Using:
-    """Let octets choose what the peer sends and what the application does, until all is over."""
-    choices = Choices(octets)
-    peer, application = Peer(choices, facing.end), Using(choices, facing.end, check=check)
-    heard = 0
-    while choices:
-        if choices.below(2):
-            application.act()
-        else:
-            frame = peer.frame()
-            at = choices.below(len(frame)) if cuts else 0
-            for piece in (frame[:at], frame[at:]):
-                if len(piece) <= facing.end.receive_budget:
-                    facing.end.receive_data(piece, 0.0)
-                take(facing, reads)
-        take(facing, reads)
-        for event in facing.events[heard:]:
-            application.hear(event)
-        heard = len(facing.events)
-        check_books(facing.end)
-    facing.end.connection_lost("over", 0.0)
-    facing.settle()
-    for event in facing.events[heard:]:
-        application.hear(event)
-    return application
-
-
-def take(facing: Facing, reads: bool) -> None:
-    """Take events; octets only from an endpoint whose peer reads."""
-    if reads:
-        facing.settle()
-        return
-    while not isinstance(event := facing.end.next_event(), Signal):
-        facing.events.append(event)
-
+from tests.kit.facing import BOTH_SIDES, CLIENT, SERVER
+from tests.kit.facing_1_0 import Facing
+from tests.kit.octets_1_0 import octets_of, parse
+from tests.kit.play_1_0 import LIMITS, Play, facing_of
+from tests.kit.using_1_0 import check_books
 
 PLAYS = st.binary(min_size=300, max_size=900)
 
@@ -79,7 +29,7 @@ def test_nothing_breaks_whatever_the_peer_sends(
     octets: bytes, side: Side, frame_size: int, reads: bool, cuts: bool
 ) -> None:
     facing = facing_of(side, max_frame_size=frame_size, channel_max=2)
-    application = play(octets, facing, reads=reads, cuts=cuts, check=False)
+    application = Play(octets, facing, reads=reads, cuts=cuts).run()
     assert application.telling.closed
     ended = application.telling.ended
     for handle in application.handles:
@@ -94,14 +44,14 @@ def test_nothing_breaks_whatever_the_peer_sends(
 
 @given(PLAYS, st.sampled_from([CLIENT, SERVER]))
 def test_what_raises_changes_nothing_whatever_the_peer_sends(octets: bytes, side: Side) -> None:
-    play(octets, facing_of(side), reads=True, cuts=False, check=True)
+    Play(octets, facing_of(side), check=True).run()
 
 
 @given(PLAYS, st.sampled_from([CLIENT, SERVER]))
 def test_the_strict_books_of_a_peer_take_all_that_is_sent(octets: bytes, side: Side) -> None:
     """What the endpoint sends follows the rules by the books of an observer that saw both sides."""
     facing = facing_of(side)
-    play(octets, facing, reads=True, cuts=False, check=False)
+    Play(octets, facing).run()
     begun: set[int] = set()
     handles: dict[int, set[int]] = {}
     for sent in parse(facing.out):

@@ -7,19 +7,13 @@ import pytest
 from amqp_sansio import Abandoned, By, Closed, CloseHint, Failed, RemoteProtocolError, Scope, Signal
 from amqp_sansio.amqp_1_0 import Close
 from amqp_sansio.sasl import Plain
-from tests.kit.facing_1_0 import (
-    AMQP_HEADER,
-    BOTH_SIDES,
-    CLIENT,
-    EMPTY,
-    SASL_HEADER,
-    SERVER,
-    Facing,
-    octets_of,
-    their_open,
-)
+from tests.kit.applications import Accepting
+from tests.kit.facing import BOTH_SIDES, CLIENT, SERVER
+from tests.kit.facing_1_0 import Facing
+from tests.kit.octets_1_0 import AMQP_HEADER, EMPTY, SASL_HEADER, octets_of, their_open
 from tests.kit.pair import SIDES
-from tests.kit.pair_1_0 import Accepting, Pair, client_config, connection_of, server_config
+from tests.kit.pair_1_0 import Pair, client_config, server_config
+from tests.kit.versions import KIT_1_0
 
 EXCEEDED = "amqp:resource-limit-exceeded"
 
@@ -206,7 +200,7 @@ def test_a_server_times_a_client_that_sends_nothing() -> None:
 
 def test_octets_in_one_piece_are_timed_too() -> None:
     """Even when header and open are there before the first turn has ended."""
-    end = connection_of(SERVER, server_config(handshake_timeout=2.0))
+    end = KIT_1_0.end(SERVER, server_config(handshake_timeout=2.0))
     end.receive_data(AMQP_HEADER + octets_of(their_open()), 1.0)
     while not isinstance(end.next_event(), Signal):
         pass

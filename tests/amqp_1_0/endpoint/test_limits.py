@@ -23,11 +23,14 @@ from amqp_sansio import (
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
-from tests.kit.driver import OPERATIONS, Operation
+from tests.kit.applications import Accepting
+from tests.kit.driving import OPERATIONS, Operation
 from tests.kit.driving_1_0 import Driver
-from tests.kit.facing_1_0 import AMQP_HEADER, BOTH_SIDES, CLIENT, EMPTY, SERVER, Facing, octets_of, their_open
+from tests.kit.facing import BOTH_SIDES, CLIENT, SERVER
+from tests.kit.facing_1_0 import Facing
+from tests.kit.octets_1_0 import AMQP_HEADER, EMPTY, octets_of, their_open
 from tests.kit.pair import SIDES
-from tests.kit.pair_1_0 import Accepting, Pair, client_config, held_octets, server_config
+from tests.kit.pair_1_0 import Pair, client_config, held_octets, server_config
 from tests.kit.small import small_limits
 
 BEGIN = amqp.Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1)

@@ -7,8 +7,9 @@ import pytest
 
 from amqp_sansio import Abandoned, By, CodecError, EndpointClosed, Failed, LocalProtocolError, Scope, Side
 from amqp_sansio import amqp_1_0 as amqp
-from tests.kit.facing_1_0 import BOTH_SIDES, octets_of
+from tests.kit.facing import BOTH_SIDES
 from tests.kit.links_1_0 import BODY, Mapped, attach, begin, flow, transfer
+from tests.kit.octets_1_0 import octets_of
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
 ROLES = pytest.mark.parametrize("role", [False, True], ids=["sender", "receiver"])
@@ -364,15 +365,19 @@ def test_a_new_delivery_after_the_own_incomplete_map_detaches_the_link(facing: M
     ("side", "terminus", "receives"),
     [
         pytest.param(
-            "source", amqp.Source, True,
+            "source",
+            amqp.Source,
+            True,
             marks=pytest.mark.rule("1.0/source.address/dynamic-receiver", "1.0/source.address/dynamic-sender"),
         ),
         pytest.param(
-            "target", amqp.Target, False,
+            "target",
+            amqp.Target,
+            False,
             marks=pytest.mark.rule("1.0/target.address/dynamic-sender", "1.0/target.address/dynamic-receiver"),
         ),
     ],
-)  # fmt: skip
+)
 def test_a_dynamic_node_gets_its_address_from_the_other_side(
     facing: Mapped, side: str, terminus: type[Any], receives: bool
 ) -> None:

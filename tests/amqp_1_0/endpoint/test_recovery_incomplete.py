@@ -13,7 +13,8 @@ from amqp_sansio import Event, Opened, Scope, Settled
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.endpoint import Side
 from tests.amqp_1_0.endpoint.test_recovery import CLIENT, MODES, SERVER, Consumer, Producer, body, check, pump_until
-from tests.kit.pair_1_0 import Accepting, Pair
+from tests.kit.applications import Accepting
+from tests.kit.pair_1_0 import Pair
 
 MANY = 1 << 30
 
@@ -51,7 +52,8 @@ class Resuming(Producer):
 
     def open(self, session: amqp.Session) -> None:
         """Attach the link, with what is known of it."""
-        self.again = self.incomplete = False
+        self.again = False
+        self.incomplete = False
         snd, rcv = self.modes
         self.link = session.open_sender("Y", name="N", snd_settle_mode=snd, rcv_settle_mode=rcv, state=self.state)
 

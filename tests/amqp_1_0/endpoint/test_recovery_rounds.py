@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from amqp_sansio import Event, LocalProtocolError, Settled, Side
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0.model.resume import ROUNDS
+from tests.kit.applications import Accepting
 from tests.kit.links_1_0 import Mapped, attach, flow
-from tests.kit.pair_1_0 import Accepting, Pair
+from tests.kit.pair_1_0 import Pair
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
 ACCEPTED = amqp.Accepted()
@@ -86,7 +87,8 @@ class Ends:
         if self.begins == "sender":
             one: Any = self.session.open_sender(None, state=saved["sender"])
         else:
-            one = self.receiver = self.session.open_receiver(None, state=saved["receiver"], credit=1000)
+            one = self.session.open_receiver(None, state=saved["receiver"], credit=1000)
+            self.receiver = one
         pair.pump()
         event = pair.take(SERVER, amqp.LinkRequested)[-1]
         other: Any = pair.server.session(event.channel).link(event.link)
@@ -213,8 +215,10 @@ def test_a_sender_settles_what_only_the_receivers_map_names() -> None:
     assert [handle.key[2] for handle in resumed.pendings] == [known]
     sent = [each for each in frames if isinstance(each, amqp.Transfer)]
     assert [(each.delivery_tag, each.resume, each.aborted) for each in sent] == [
-        (known, True, False), (old, True, False), (begun, True, True),
-    ]  # fmt: skip
+        (known, True, False),
+        (old, True, False),
+        (begun, True, True),
+    ]
     assert [each.settled for each in frames if isinstance(each, amqp.Disposition)] == [True, True]
     settled = [handle.key[2] for event in end.facing.of(Settled) for handle in event.pendings]
     assert settled == [known]

@@ -7,8 +7,8 @@ import pytest
 from amqp_sansio import Settled, Side
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0.codec.sections import position_octets
-from tests.kit.facing_1_0 import octets_of
 from tests.kit.links_1_0 import Mapped
+from tests.kit.octets_1_0 import octets_of
 
 MESSAGE = amqp.Message(
     b"d" * 4000,
@@ -223,9 +223,15 @@ class Resuming:
         assert dict(ours.unsettled) == {tag(number): remote}
         self.facing.forget()
         attach = amqp.Attach(
-            "N", 2, False, rcv_settle_mode=1, source=amqp.Source(address="X"), target=amqp.Target(address="Y"),
-            unsettled={tag(number): LOCAL[number]}, initial_delivery_count=0,
-        )  # fmt: skip
+            "N",
+            2,
+            False,
+            rcv_settle_mode=1,
+            source=amqp.Source(address="X"),
+            target=amqp.Target(address="Y"),
+            unsettled={tag(number): LOCAL[number]},
+            initial_delivery_count=0,
+        )
         self.facing.feed(octets_of(attach))
 
     def transfer(self, frame: amqp.Transfer, payload: bytes = b"") -> Mapped:
@@ -284,12 +290,19 @@ def test_a_receiver_ignores_resumed_deliveries_that_it_does_not_know() -> None:
     facing.feed(
         octets_of(amqp.Begin(0, 0, 2048, 2048)),
         octets_of(
-            amqp.Attach("N", 2, False, source=amqp.Source(address="X"), target=amqp.Target(address="Y"),
-                   unsettled=attach, initial_delivery_count=0)
+            amqp.Attach(
+                "N",
+                2,
+                False,
+                source=amqp.Source(address="X"),
+                target=amqp.Target(address="Y"),
+                unsettled=attach,
+                initial_delivery_count=0,
+            )
         ),
         octets_of(amqp.Transfer(2, 0, tag(9), 0, resume=True, more=True), 0, MESSAGE[:100]),
         octets_of(amqp.Transfer(2, more=False), 0, MESSAGE[100:]),
-    )  # fmt: skip
+    )
     assert not facing.of(amqp.Delivery)
     assert facing.held == 0
 
@@ -304,10 +317,17 @@ def test_what_only_the_receiver_has_is_settled() -> None:
     facing.feed(
         octets_of(amqp.Begin(0, 0, 2048, 2048)),
         octets_of(
-            amqp.Attach("N", 2, False, source=amqp.Source(address="X"), target=amqp.Target(address="Y"),
-                   unsettled={}, initial_delivery_count=0)
+            amqp.Attach(
+                "N",
+                2,
+                False,
+                source=amqp.Source(address="X"),
+                target=amqp.Target(address="Y"),
+                unsettled={},
+                initial_delivery_count=0,
+            )
         ),
-    )  # fmt: skip
+    )
     (resumed,) = facing.of(amqp.Resumed)
     assert resumed.forgotten == (tag(3),)
     assert [event.state for event in facing.of(Settled)] == [ACCEPTED]

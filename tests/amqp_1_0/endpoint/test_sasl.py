@@ -22,21 +22,13 @@ from amqp_sansio import (
 from amqp_sansio.amqp_1_0 import Begin, SaslChallenge, SaslInit, SaslMechanisms, SaslOutcome, SaslResponse
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.sasl import Anonymous, ClientMechanism, OAuthBearer, scram_keys
-from tests.kit.facing_1_0 import (
-    AMQP_HEADER,
-    CLIENT,
-    EMPTY,
-    SASL_HEADER,
-    SERVER,
-    Facing,
-    octets_of,
-    parse,
-    sasl,
-    their_open,
-)
+from tests.kit.applications import Accepting
+from tests.kit.facing import CLIENT, SERVER
+from tests.kit.facing_1_0 import Facing
 from tests.kit.logins import MECHANISMS, NAMES, NONCE, OFFER, Judge
+from tests.kit.octets_1_0 import AMQP_HEADER, EMPTY, SASL_HEADER, octets_of, parse, sasl, their_open
 from tests.kit.pair import pieces
-from tests.kit.pair_1_0 import Accepting, Pair, client_config, server_config
+from tests.kit.pair_1_0 import Pair, client_config, server_config
 
 OFFERING = server_config(**OFFER)
 
@@ -392,9 +384,12 @@ def test_nothing_is_read_before_the_decision() -> None:
 def test_decisions_are_taken_once_and_when_asked() -> None:
     facing = Facing.in_sasl(SERVER, OFFERING)
     calls: list[Any] = [
-        facing.end.accept_authentication, facing.end.refuse_authentication, facing.end.accept_open,
-        facing.end.refuse_open, lambda: facing.end.provide_scram_keys(None),
-    ]  # fmt: skip
+        facing.end.accept_authentication,
+        facing.end.refuse_authentication,
+        facing.end.accept_open,
+        facing.end.refuse_open,
+        lambda: facing.end.provide_scram_keys(None),
+    ]
     for call in calls:
         before = pickle.dumps(facing.end)
         with pytest.raises(LocalProtocolError):

@@ -18,8 +18,10 @@ from amqp_sansio import (
     Side,
 )
 from amqp_sansio import amqp_1_0 as amqp
-from tests.kit.facing_1_0 import BOTH_SIDES, Facing, octets_of, their_open
+from tests.kit.facing import BOTH_SIDES
+from tests.kit.facing_1_0 import Facing
 from tests.kit.links_1_0 import BODY, Mapped, attach, begin, flow, transfer
+from tests.kit.octets_1_0 import octets_of, their_open
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
 

@@ -192,3 +192,14 @@ def test_a_delivery_is_settled_after_its_link_was_detached(facing: Mapped) -> No
     assert settled.pendings == (handle,)
     assert settled.pendings[0].result == amqp.Accepted()
     assert link.saved_state().unsettled == ()
+
+
+@pytest.mark.parametrize("name", ["accept", "reject", "release", "modify"])
+def test_deliveries_are_given_one_by_one(facing: Mapped, name: str) -> None:
+    link = facing.receiver(credit=2)
+    facing.get(transfer(0), payload=BODY)
+    wrong: Any = [0]
+    with pytest.raises(TypeError, match=r"one by one, as in accept\(\*deliveries\); got \[0\]"):
+        getattr(link, name)(wrong)
+    getattr(link, name)(0)
+    assert not link.unsettled

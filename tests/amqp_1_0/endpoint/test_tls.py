@@ -1,7 +1,6 @@
 """TLS that begins inside the connection, behind a header of its own (1.0 part 5 section 5.2)."""
 
 import ssl
-from pathlib import Path
 
 import pytest
 
@@ -10,6 +9,7 @@ from amqp_sansio import (
     PAUSED,
     Acceptor,
     AuthenticationRequested,
+    By,
     CloseHint,
     LocalProtocolError,
     Opened,
@@ -19,8 +19,10 @@ from amqp_sansio import (
 from amqp_sansio.amqp_1_0 import Config, Connection, TlsStarted
 from amqp_sansio.negotiation import Accepted, Refused
 from amqp_sansio.sasl import Plain
-from tests.kit.certificates import make_certificates
-from tests.kit.facing_1_0 import AMQP_HEADER, BOTH_SIDES, SASL_HEADER, TLS_HEADER, Facing, octets_of, their_open
+from tests.kit.certificates import kept_certificates
+from tests.kit.facing import BOTH_SIDES
+from tests.kit.facing_1_0 import Facing
+from tests.kit.octets_1_0 import AMQP_HEADER, SASL_HEADER, TLS_HEADER, octets_of, their_open
 
 CLIENT_TLS = Config("client", tls=True)
 SERVER_TLS = Config("server", tls=True)
@@ -74,7 +76,7 @@ def test_there_is_no_second_tls_layer(side: Side) -> None:
     here.end.tls_established()
     here.forget()
     here.feed(TLS_HEADER)
-    here.ends("transport/version/protocol-id")
+    here.ends("transport/version/protocol-id", By.LOCAL if side is Side.SERVER else By.REMOTE)
 
 
 def test_a_server_may_insist_on_tls() -> None:
@@ -104,7 +106,7 @@ def test_a_server_that_offers_tls_takes_clients_without_it() -> None:
 def test_a_client_does_not_go_on_without_tls(answer: bytes) -> None:
     here = Facing(Side.CLIENT, CLIENT_TLS)
     here.feed(answer)
-    here.ends("transport/version/protocol-id")
+    here.ends("transport/version/protocol-id", By.REMOTE)
 
 
 def test_who_waits_for_ever_is_given_up() -> None:
@@ -140,7 +142,8 @@ class Tunnel:
         self.tls = context.wrap_bio(
             self.incoming, self.outgoing, server_side=server, server_hostname=None if server else "localhost"
         )
-        self.begun = self.established = False
+        self.begun = False
+        self.established = False
         self.seen: list[object] = []
 
     def turn(self, octets: bytes) -> bytes:
@@ -184,8 +187,8 @@ class Tunnel:
 
 
 @pytest.mark.rule("1.0/security/tls/roles", "1.0/security/tls/inner-header")
-def test_a_login_in_a_real_tunnel(tmp_path: Path) -> None:
-    made = make_certificates(tmp_path)
+def test_a_login_in_a_real_tunnel() -> None:
+    made = kept_certificates()
     theirs = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     theirs.load_cert_chain(made.server, made.server_key)
     client = Tunnel(

@@ -75,6 +75,11 @@ def test_what_does_not_go_over_a_control_link() -> None:
     with pytest.raises(LocalProtocolError, match="coordinator") as raised:
         sender.send(amqp.Message("work"), state=amqp.TransactionalState(b"\x01"))
     assert raised.value.rule == "1.0/transactions/control-link-no-work"
+    for send in (sender.send, sender.begin):
+        with pytest.raises(LocalProtocolError, match="coordinator") as raised:
+            send(amqp.Message("work").encode())
+        assert raised.value.rule == "1.0/transactions/declare/body"
+    assert sender.pending == {}
     with pytest.raises(LocalProtocolError, match="distributed"):
         facing.controller.declare(b"global")
     with pytest.raises(LocalProtocolError, match="32"):

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import Failed, LimitExceeded, Limits, LocalProtocolError, Settled, Side
+from amqp_sansio import Failed, LimitExceeded, Limits, LocalProtocolError, Scope, Settled, Side
 from amqp_sansio import amqp_1_0 as amqp
-from tests.kit.facing_1_0 import octets_of
 from tests.kit.links_1_0 import BODY, Mapped, attach, transfer
 from tests.kit.links_1_0 import flow as session_flow
 from tests.kit.links_1_0 import link_flow as flow
+from tests.kit.octets_1_0 import octets_of
 
 BIG = 0xFFFF_FFFF
 
@@ -167,12 +167,40 @@ def test_unsettled_deliveries_are_bounded() -> None:
 
 
 @pytest.mark.rule("1.0/message/section-order")
-def test_a_server_refuses_messages_whose_sections_are_out_of_order() -> None:
+def test_a_server_rejects_messages_whose_sections_are_out_of_order() -> None:
     facing = Mapped.begun(Side.SERVER)
+    link = facing.receiver()
+    facing.get(transfer(0), b"\x00\x53\x77\x41\x00\x53\x70\x45")
+    (refused,) = facing.of(amqp.DeliveryRefused)
+    assert (refused.delivery_id, refused.error.scope) == (0, Scope.MESSAGE)
+    assert (refused.error.condition, refused.error.rule) == ("amqp:decode-error", "1.0/message/section-order")
+    told = facing.frames()[0]
+    assert isinstance(told, amqp.Disposition)
+    assert told.settled
+    assert isinstance(told.state, amqp.Rejected)
+    assert told.state.error is not None
+    assert told.state.error.condition == "amqp:decode-error"
+    assert link.is_open
+
+
+@pytest.mark.rule("1.0/message/section-order")
+def test_a_strict_server_ends_the_link_of_messages_whose_sections_are_out_of_order() -> None:
+    facing = Mapped.begun(Side.SERVER, config=amqp.Config(container_id="x", strict=True))
     facing.receiver()
     facing.get(transfer(0), b"\x00\x53\x77\x41\x00\x53\x70\x45")
     error = facing.fails_link("amqp:decode-error", "message/section-order")
     assert error.offset is not None
+
+
+def test_a_settled_message_that_can_not_be_read_is_told_and_dropped() -> None:
+    facing = Mapped.begun(Side.SERVER)
+    link = facing.receiver()
+    facing.get(transfer(0, settled=True), b"?")
+    (refused,) = facing.of(amqp.DeliveryRefused)
+    assert refused.error.condition == "amqp:decode-error"
+    assert not facing.of(amqp.Delivery)
+    assert not [each for each in facing.frames() if isinstance(each, amqp.Disposition)]
+    assert link.is_open
 
 
 def test_other_formats_are_not_looked_into() -> None:

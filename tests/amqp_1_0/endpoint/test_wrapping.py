@@ -6,7 +6,9 @@ import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0.endpoint.config import Config
-from tests.kit.facing_1_0 import CLIENT, Facing, octets_of
+from tests.kit.facing import CLIENT
+from tests.kit.facing_1_0 import Facing
+from tests.kit.octets_1_0 import octets_of
 
 TOP = 0xFFFF_FFFF
 STARTS = (0, TOP - 2, TOP, 0x7FFF_FFFE, 0x8000_0000)
@@ -30,9 +32,12 @@ def sending(start: int, window: int, credit: int) -> tuple[Facing, Any]:
 
 def flow(next_incoming_id: int, window: int, next_outgoing_id: int, **of_link: Any) -> amqp.Flow:
     return amqp.Flow(
-        next_incoming_id=next_incoming_id, incoming_window=window, next_outgoing_id=next_outgoing_id,
-        outgoing_window=TOP, **of_link,
-    )  # fmt: skip
+        next_incoming_id=next_incoming_id,
+        incoming_window=window,
+        next_outgoing_id=next_outgoing_id,
+        outgoing_window=TOP,
+        **of_link,
+    )
 
 
 @pytest.mark.parametrize("most", [1, 0x7FFF_FFFF, 0x8000_0000, TOP])

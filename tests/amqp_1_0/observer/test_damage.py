@@ -120,6 +120,46 @@ def test_a_session_that_begins_behind_a_gap_is_known_again() -> None:
     assert talk.rules == ["1.0/transport/link/unattached-handle"]
 
 
+def test_a_session_whose_begin_was_lost_is_none_that_the_other_side_begins_on_that_number() -> None:
+    """The client's channel 3 is a session that was there before; the server's channel 3 begins another one."""
+    talk = opened().gap(CLIENT, 100).gap(SERVER, 100).session(9)
+    talk.server(begin(), channel=3)
+    talk.client(amqp.Flow(incoming_window=9, next_outgoing_id=0, outgoing_window=9), channel=3)
+    talk.server(amqp.Flow(incoming_window=9, next_outgoing_id=0, outgoing_window=9), channel=3)
+    talk.client(begin(3), channel=4).finish()
+    assert not talk.rules
+    assert talk.last().answers == talk.observed[-4].seq
+
+
+def test_a_begin_that_answers_tells_the_channel_of_the_other_side() -> None:
+    """The server's channel 2 answers the client's channel 1; the client's channel 2 is another session's."""
+    talk = opened().gap(CLIENT, 100)
+    talk.server(begin(1), channel=2).client(amqp.End(), channel=2).client(amqp.End(), channel=1).server(
+        amqp.End(), channel=2
+    )
+    talk.finish()
+    assert not talk.rules
+    assert [unit.answers for unit in talk.observed[-3:]] == [None, None, talk.observed[-2].seq]
+
+
+@pytest.mark.parametrize("heard", [False, True])
+def test_a_handle_is_another_links_when_the_detach_of_the_old_one_may_be_lost(heard: bool) -> None:
+    talk = opened().gap(CLIENT, 100)
+    if heard:
+        talk.client(*[transfer(number, _body(b"x")) for number in range(2)])
+    talk.server(amqp.Detach(0, True)).client(transfer(2, _body(b"x"))).finish()
+    assert talk.messages[-1].address == ("q" if heard else None)
+
+
+@pytest.mark.parametrize("heard", [False, True])
+def test_a_channel_is_another_sessions_when_the_end_of_the_old_one_may_be_lost(heard: bool) -> None:
+    talk = opened().gap(CLIENT, 100)
+    if heard:
+        talk.client(*[transfer(number, _body(b"x")) for number in range(2)])
+    talk.server(amqp.End()).client(transfer(2, _body(b"x"))).finish()
+    assert talk.messages[-1].address == ("q" if heard else None)
+
+
 def test_an_opening_of_which_anything_is_missing() -> None:
     whole = Talk10().login().open().session().sender().receiver().server(credit(0)).client(credit(1))
     for index in range(len(whole.arrivals)):

@@ -10,7 +10,7 @@ from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0.endpoint.config import Config
 from amqp_sansio.observer import Identified, Observed, Observer, ObserverEvent, Skipped, Violation
 from amqp_sansio.sasl import Plain
-from tests.kit.hostile_1_0 import Choices
+from tests.kit.choices import Choices
 from tests.kit.observing import CLIENT, Recorder, accounted, take, watch
 from tests.kit.pair import SIDES
 from tests.kit.pair_1_0 import Pair, client_config, server_config

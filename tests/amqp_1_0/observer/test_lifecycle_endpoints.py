@@ -10,11 +10,12 @@ from amqp_sansio import Event, Side
 from amqp_sansio.amqp_1_0 import Accepted, Message, Modified, Rejected, Released, Source
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.amqp_1_0.endpoint.events import Delivery
-from amqp_sansio.lifecycle import Lifecycle, MessageRecord
 from amqp_sansio.observer import Observer
+from amqp_sansio.recorded.lifecycle import Lifecycle, MessageRecord
+from tests.kit.applications import Accepting
 from tests.kit.observing import CLIENT, take
 from tests.kit.pair import SIDES
-from tests.kit.pair_1_0 import Accepting, Pair, client_config, server_config
+from tests.kit.pair_1_0 import Pair, client_config, server_config
 
 STATES = (Accepted(), Rejected(), Released(), Modified(delivery_failed=True), None)
 

@@ -4,7 +4,7 @@ import pytest
 
 from amqp_sansio import AMQP_1_0
 from amqp_sansio.amqp_1_0 import Close, Error, Open, SaslInit, SaslMechanisms, SaslOutcome, Symbol
-from amqp_sansio.lifecycle import ConnectionRecord
+from amqp_sansio.recorded.lifecycle import ConnectionRecord
 from tests.kit.talk_1_0 import AMQP, SASL, Talk10, begin
 
 # The connection.
@@ -52,7 +52,8 @@ def test_a_refused_login(code: int) -> None:
     assert (found.closed_by, found.user) == ("server", "ann")
     assert found.close_text is not None
     assert found.close_text.startswith("the server refused the login (")
-    assert "login" in found.hint
+    assert ("password is wrong" if code == 1 else "could not check the login") in found.hint
+    assert talk.lifecycle.end.cause == "refused"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_the_user_of_plain(response: bytes | None, user: str | None) -> None:
     talk = Talk10().client(SASL).server(SASL, SaslMechanisms((Symbol("PLAIN"),)))
     found = _connection(talk.client(SaslInit(Symbol("PLAIN"), response)))
     assert found.user == user
-    assert "login" in found.hint
+    assert "login" in talk.lifecycle.end.hint
 
 
 def test_other_mechanisms_tell_no_user() -> None:
@@ -88,8 +89,20 @@ def test_a_server_that_hangs_up_while_opening_has_a_hint(steps: int) -> None:
         talk.server(SASL, SaslMechanisms((Symbol("PLAIN"),))).client(SaslInit(Symbol("PLAIN"), b""))
     if steps > 2:
         talk.server(SaslOutcome(0)).client(AMQP, Open("me"))
-    found = _connection(talk)
-    assert ("protocol header", "during the login", "before its open after the login")[steps - 1] in found.hint
+    end = talk.finish().lifecycle.end
+    assert ("protocol header", "during the login", "before its open after the login")[steps - 1] in end.hint
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_a_client_that_leaves_while_opening_has_a_hint_of_its_own(steps: int) -> None:
+    talk = Talk10().client(SASL)
+    if steps > 1:
+        talk.server(SASL, SaslMechanisms((Symbol("PLAIN"),)))
+    if steps > 2:
+        talk.client(SaslInit(Symbol("PLAIN"), b"")).server(SaslOutcome(0)).client(AMQP)
+    end = talk.finish("client").lifecycle.end
+    assert ("before the server answered", "during the login", "between the login and open-ok")[steps - 1] in end.hint
+    assert (end.by, end.cause) == ("client", "transport")
 
 
 @pytest.mark.rule("1.0/transport/connection/pipelined")

@@ -134,7 +134,7 @@ _ONCE: list[tuple[str, Callable[[], Talk10]]] = [
     ("types/field-mandatory", lambda: opened().client(b"\0\0\0\x0c\x02\0\0\0\0\x53\x15\x45")),
     ("message/section-order", lambda: opened().client(transfer(0, X + Message(b"", header=None).encode()[:0] + b"?"))),
     ("message/body-choice", lambda: opened().client(transfer(0, Data(b"x").encode() + Message([1]).encode()))),
-    ("application-properties/keys", lambda: opened().client(transfer(0, b"\0\x53\x74\xc1\x05\x02\xa3\x01a\x40" + X))),
+    ("application-properties/keys", lambda: opened().client(transfer(0, b"\0\x53\x74\xc1\x05\x02\xa0\x01a\x40" + X))),
 ]
 
 
@@ -288,6 +288,21 @@ def test_behind_a_gap_a_flow_without_delivery_count_is_no_warning() -> None:
 def test_a_first_transfer_without_message_format_is_a_warning() -> None:
     talk = opened().client(frame(Transfer(0, 0, b"t"), X)).finish()
     assert talk.rules == ["1.0/transport/transfer/message-format"]
+    assert _violations(talk)[0].severity == "warning"
+    assert talk.last().body == b"x"
+
+
+@pytest.mark.rule("1.0/application-properties/keys", "1.0/annotations/keys")
+@pytest.mark.parametrize(
+    ("rule", "section"),
+    [
+        ("application-properties/keys", b"\0\x53\x74\xc1\x05\x02\xa3\x01a\x40"),
+        ("annotations/keys", b"\0\x53\x72\xc1\x05\x02\xa1\x01a\x40"),
+    ],
+)
+def test_a_map_with_names_of_another_type_is_a_warning(rule: str, section: bytes) -> None:
+    talk = opened().client(transfer(0, section + X)).finish()
+    assert talk.rules == [f"1.0/{rule}"]
     assert _violations(talk)[0].severity == "warning"
     assert talk.last().body == b"x"
 

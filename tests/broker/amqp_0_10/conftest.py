@@ -3,7 +3,7 @@
 import pytest
 
 from amqp_sansio.amqp_0_10 import Session
-from tests.kit.hub_0_10 import Peer, World
+from tests.kit.hub_0_10 import User, World
 
 
 @pytest.fixture
@@ -12,16 +12,16 @@ def world() -> World:
 
 
 @pytest.fixture
-def peer(world: World) -> Peer:
+def peer(world: World) -> User:
     return world.connect()
 
 
 @pytest.fixture
-def session(peer: Peer) -> Session:
+def session(peer: User) -> Session:
     return peer.session()
 
 
 @pytest.fixture
-def second(peer: Peer) -> Session:
+def second(peer: User) -> Session:
     """Another session of the same connection."""
     return peer.session(b"second")

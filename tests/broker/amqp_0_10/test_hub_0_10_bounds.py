@@ -10,7 +10,7 @@ from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.model import commands
 from amqp_sansio.broker.model.queue import Owner
-from tests.kit.hub_0_10 import Peer, World
+from tests.kit.hub_0_10 import User, World
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_what_the_engine_keeps_bounds_what_is_delivered(limits: Limits, accept_m
     assert world.hub.model.vhosts["/"].queues["q"].messages == 0
 
 
-def test_a_flush_with_nothing_to_read_is_done_at_once(peer: Peer, session: Session) -> None:
+def test_a_flush_with_nothing_to_read_is_done_at_once(peer: User, session: Session) -> None:
     peer.queue(session, "q")
     peer.subscribe(session, "q", credit=5)
     peer.call(session, amqp.MessageFlush("d"))
@@ -70,7 +70,7 @@ def from_elsewhere(world: World, queue: str, *bodies: bytes) -> None:
 
 @pytest.mark.parametrize("left", [-1, 0])
 def test_byte_credit_counts_converted_messages_as_they_are_sent(
-    world: World, peer: Peer, session: Session, left: int
+    world: World, peer: User, session: Session, left: int
 ) -> None:
     peer.queue(session, "q")
     from_elsewhere(world, "q", b"one", b"two")
@@ -115,5 +115,7 @@ def test_a_client_that_asks_and_never_reads_is_dropped() -> None:
         for _ in range(100):
             session.call(amqp.QueueQuery("q"))
         world.pump()
-    assert peer.theirs.number not in world.hub.clients
-    assert other.connection.is_open
+        if peer.is_cut:
+            break
+    assert peer.client.number not in world.hub.clients
+    assert other.end.is_open

@@ -4,11 +4,12 @@ import pytest
 
 from amqp_sansio import Accepted
 from amqp_sansio.amqp_0_10 import Config, Message, Session
-from amqp_sansio.broker import Settings, User
+from amqp_sansio.broker import Settings
+from amqp_sansio.broker import User as Login
 from amqp_sansio.sasl import Anonymous, ClientMechanism, External, Plain, ScramSha256
-from tests.kit.hub_0_10 import Peer, World
+from tests.kit.hub_0_10 import User, World
 
-USERS: dict[str, str | User] = {"guest": "guest", "other": User("secret", vhosts=("test",))}
+USERS: dict[str, str | Login] = {"guest": "guest", "other": Login("secret", vhosts=("test",))}
 
 
 def test_who_is_let_in() -> None:
@@ -37,7 +38,7 @@ def test_who_is_let_in() -> None:
 def test_who_is_turned_away(sasl: ClientMechanism, vhost: str, code: int) -> None:
     world = World(Settings(users=USERS, vhosts=("/", "test")))
     peer = world.attempt(config=Config(sasl=sasl, vhost=vhost))
-    assert not peer.connection.is_open
+    assert not peer.end.is_open
     assert peer.closed is not None
     assert peer.closed.report.code == code
 
@@ -66,7 +67,7 @@ def test_virtual_hosts_have_nothing_in_common() -> None:
     assert two.depth(second, "q") == 0
 
 
-def test_the_broker_ends(world: World, peer: Peer) -> None:
+def test_the_broker_ends(world: World, peer: User) -> None:
     session = peer.session(timeout=60)
     peer.queue(session, "q")
     world.hub.shut_down("good night")
@@ -74,12 +75,12 @@ def test_the_broker_ends(world: World, peer: Peer) -> None:
     assert peer.closed is not None
     assert (peer.closed.report.code, "good night" in str(peer.closed.report)) == (320, True)
     late = world.attempt()
-    assert not late.connection.is_open
+    assert not late.end.is_open
 
 
-def test_a_closed_connection_leaves_nothing(world: World, peer: Peer, session: Session) -> None:
+def test_a_closed_connection_leaves_nothing(world: World, peer: User, session: Session) -> None:
     peer.queue(session, "q", exclusive=True, auto_delete=True)
-    peer.connection.close()
+    peer.end.close()
     world.pump()
     peer.cut()
     assert not world.hub.fronts
@@ -88,32 +89,32 @@ def test_a_closed_connection_leaves_nothing(world: World, peer: Peer, session: S
     assert not world.hub.model.vhosts["/"].queues
 
 
-def test_who_publishes_and_hangs_up_is_heard(world: World, peer: Peer, session: Session) -> None:
+def test_who_publishes_and_hangs_up_is_heard(world: World, peer: User, session: Session) -> None:
     """The octets that came before the end of the transport count."""
     peer.queue(session, "q")
     session.transfer("", Message(b"last words", routing_key="q"), accept_mode=1)
-    peer.theirs.receive_data(peer.connection.data_to_send(0.0), 0.0)
+    peer.client.receive_data(peer.end.data_to_send(0.0), 0.0)
     peer.cut()
     other = world.connect()
     assert other.drain(other.session(), "q") == [b"last words"]
 
 
-def test_the_world_pickles_at_any_step(world: World, peer: Peer) -> None:
+def test_the_world_pickles_at_any_step(world: World, peer: User) -> None:
     session = peer.session(timeout=60)
     peer.queue(session, "q")
     session.transfer("", Message(b"1", routing_key="q"))
-    octets = peer.connection.data_to_send(0.0)
+    octets = peer.end.data_to_send(0.0)
     bodies: list[bytes] = []
     for cut in range(len(octets) + 1):
-        copy = world.pickled()
-        again = copy.peers[0]
-        again.theirs.receive_data(octets[:cut], 0.0)
-        again.theirs.next_event()
-        copy = copy.pickled()
-        again = copy.peers[0]
-        again.theirs.receive_data(octets[cut:], 0.0)
+        copy = world.copied()
+        again = copy.users[0]
+        again.client.receive_data(octets[:cut], 0.0)
+        again.client.next_event()
+        copy = copy.copied()
+        again = copy.users[0]
+        again.client.receive_data(octets[cut:], 0.0)
         copy.pump()
-        there = again.connection.session(0)
+        there = again.end.session(0)
         assert isinstance(again.publish(there, "", Message(b"2", routing_key="q")), Accepted)
         bodies += again.drain(there, "q")
     assert bodies == [b"1", b"2"] * (len(octets) + 1)

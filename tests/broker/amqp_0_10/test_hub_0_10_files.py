@@ -8,11 +8,11 @@ from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10 import Session
 from amqp_sansio.broker import BrokerLimits, Settings
 from tests.kit.ends_0_10 import Unchecked
-from tests.kit.hub_0_10 import Peer, World
+from tests.kit.hub_0_10 import User, World
 
 
 @pytest.fixture
-def session(peer: Peer, session: Session) -> Session:
+def session(peer: User, session: Session) -> Session:
     """It has declared the queue "q"."""
     peer.queue(session, "q")
     return session
@@ -26,14 +26,14 @@ def packet_of(body: bytes, **properties: Any) -> amqp.Message:
     return amqp.Message(body, headers=amqp.Headers(amqp.encode_headers((amqp.StreamProperties(**properties),))))
 
 
-def stage(peer: Peer, session: Session, name: str, body: bytes, **properties: Any) -> None:
+def stage(peer: User, session: Session, name: str, body: bytes, **properties: Any) -> None:
     """Stage a file."""
     session.call(amqp.FileOpen(name, len(body)))
     assert [each.command for each in peer.commands(amqp.FileOpenOk)] == [amqp.FileOpenOk(0)]
     peer.call(session, amqp.FileStage(), file_of(body, **properties))
 
 
-def send(peer: Peer, session: Session, body: bytes, *, key: str = "q", exchange: str = "", **options: Any) -> None:
+def send(peer: User, session: Session, body: bytes, *, key: str = "q", exchange: str = "", **options: Any) -> None:
     """Stage a file and publish it."""
     name = body[:20].decode()
     mandatory, immediate = options.pop("mandatory", False), options.pop("immediate", False)
@@ -44,7 +44,7 @@ def send(peer: Peer, session: Session, body: bytes, *, key: str = "q", exchange:
 Delivered = tuple[amqp.FileDeliver, bytes, amqp.FileProperties | None]
 
 
-def taken(peer: Peer, session: Session) -> list[Delivered]:
+def taken(peer: User, session: Session) -> list[Delivered]:
     """Take the files that come, as a client does."""
     files: list[amqp.CommandReceived] = []
     found: list[Delivered] = []
@@ -68,11 +68,11 @@ def taken(peer: Peer, session: Session) -> list[Delivered]:
             return found
 
 
-def bodies(peer: Peer, session: Session) -> list[bytes]:
+def bodies(peer: User, session: Session) -> list[bytes]:
     return [body for _, body, _ in taken(peer, session)]
 
 
-def forced(peer: Peer, session: Session, command: amqp.Command[Any]) -> int:
+def forced(peer: User, session: Session, command: amqp.Command[Any]) -> int:
     """The code that a command gets which the sender's own engine wouldn't send."""
     # The client's books are taken away, so that it's the broker who answers.
     state = session._state  # pyright: ignore[reportPrivateUsage]
@@ -90,7 +90,7 @@ def forced(peer: Peer, session: Session, command: amqp.Command[Any]) -> int:
     "0-10/file.publish/default", "0-10/file/acks", "0-10/file.open-ok/behavior", "0-10/file.deliver/non-zero"
 )
 @pytest.mark.parametrize("no_ack", [False, True])
-def test_a_file_goes_from_publisher_to_consumer(world: World, peer: Peer, session: Session, no_ack: bool) -> None:
+def test_a_file_goes_from_publisher_to_consumer(world: World, peer: User, session: Session, no_ack: bool) -> None:
     peer.call(session, amqp.FileConsume("q", "tag", no_ack=no_ack))
     assert [each.command for each in peer.commands(amqp.FileConsumeOk)] == [amqp.FileConsumeOk("tag")]
     send(peer, session, b"first", filename="f.txt", headers={"a": 1})
@@ -106,7 +106,7 @@ def test_a_file_goes_from_publisher_to_consumer(world: World, peer: Peer, sessio
     assert queue.messages == 0
 
 
-def test_a_file_may_be_published_before_it_is_staged(peer: Peer, session: Session) -> None:
+def test_a_file_may_be_published_before_it_is_staged(peer: User, session: Session) -> None:
     session.call(amqp.FileOpen("f", 4))
     published = session.call(amqp.FilePublish("", "q", identifier="f"))
     peer.world.pump()
@@ -116,7 +116,7 @@ def test_a_file_may_be_published_before_it_is_staged(peer: Peer, session: Sessio
     assert peer.depth(session, "q") == 1
 
 
-def test_a_client_that_has_half_of_a_file_gets_the_rest(peer: Peer, session: Session) -> None:
+def test_a_client_that_has_half_of_a_file_gets_the_rest(peer: User, session: Session) -> None:
     send(peer, session, b"123456")
     peer.call(session, amqp.FileConsume("q", "tag"))
     (wanted,) = peer.commands(amqp.FileOpen)
@@ -143,7 +143,7 @@ def test_a_client_that_has_half_of_a_file_gets_the_rest(peer: Peer, session: Ses
     ],
 )
 def test_files_that_come_back(
-    peer: Peer, session: Session, key: str, mandatory: bool, immediate: bool, code: int
+    peer: User, session: Session, key: str, mandatory: bool, immediate: bool, code: int
 ) -> None:
     send(peer, session, b"f", key=key, mandatory=mandatory, immediate=immediate, filename="name")
     returned = peer.commands(amqp.FileReturn)
@@ -155,12 +155,12 @@ def test_files_that_come_back(
         assert returned[0].headers.structs == (amqp.FileProperties(filename="name"),)
 
 
-def test_an_unknown_exchange_for_a_file(peer: Peer, session: Session) -> None:
+def test_an_unknown_exchange_for_a_file(peer: User, session: Session) -> None:
     stage(peer, session, "f", b"f")
     assert peer.refused(session, amqp.FilePublish("nowhere", "q", identifier="f")) == 404
 
 
-def test_an_immediate_file_for_who_waits(peer: Peer, session: Session) -> None:
+def test_an_immediate_file_for_who_waits(peer: User, session: Session) -> None:
     peer.call(session, amqp.FileConsume("q", "tag"))
     send(peer, session, b"f", immediate=True)
     assert bodies(peer, session) == [b"f"]
@@ -169,7 +169,7 @@ def test_an_immediate_file_for_who_waits(peer: Peer, session: Session) -> None:
 
 @pytest.mark.rule("0-10/file.qos/ceiling")
 @pytest.mark.parametrize(("count", "size", "most"), [(2, 0, 2), (0, 2, 2), (0, 0, 5), (3, 1, 1)])
-def test_prefetch(peer: Peer, session: Session, count: int, size: int, most: int) -> None:
+def test_prefetch(peer: User, session: Session, count: int, size: int, most: int) -> None:
     for number in range(5):
         send(peer, session, b"%d" % number)
     session.call(amqp.FileQos(size, count))
@@ -183,11 +183,11 @@ def test_prefetch(peer: Peer, session: Session, count: int, size: int, most: int
 
 @pytest.mark.rule("0-10/file.ack/validation")
 @pytest.mark.parametrize("command", [amqp.FileAck(7), amqp.FileReject(7)], ids=["ack", "reject"])
-def test_delivery_tags_are_checked(peer: Peer, session: Session, command: Any) -> None:
+def test_delivery_tags_are_checked(peer: User, session: Session, command: Any) -> None:
     assert forced(peer, session, command) == 542
 
 
-def test_all_files_are_acknowledged_by_zero(world: World, peer: Peer, session: Session) -> None:
+def test_all_files_are_acknowledged_by_zero(world: World, peer: User, session: Session) -> None:
     for number in range(3):
         send(peer, session, b"%d" % number)
     peer.call(session, amqp.FileConsume("q", "tag"))
@@ -197,7 +197,7 @@ def test_all_files_are_acknowledged_by_zero(world: World, peer: Peer, session: S
 
 
 @pytest.mark.rule("0-10/file.reject/requeue", "0-10/file.reject/server")
-def test_a_rejected_file_goes_to_another_client(peer: Peer, session: Session, second: Session) -> None:
+def test_a_rejected_file_goes_to_another_client(peer: User, session: Session, second: Session) -> None:
     peer.call(session, amqp.FileConsume("q", "a"))
     peer.call(session, amqp.FileConsume("q", "b"))
     send(peer, session, b"f")
@@ -211,7 +211,7 @@ def test_a_rejected_file_goes_to_another_client(peer: Peer, session: Session, se
 
 
 @pytest.mark.rule("0-10/file.deliver/redelivery", "0-10/file.reject/not-selection")
-def test_files_that_are_rejected_for_good_or_too_often(peer: Peer, session: Session) -> None:
+def test_files_that_are_rejected_for_good_or_too_often(peer: User, session: Session) -> None:
     peer.call(session, amqp.ExchangeDeclare("dead", "fanout"))
     peer.queue(session, "graveyard", ("dead", ""))
     arguments = {"x-delivery-limit": 1, "x-dead-letter-exchange": "dead"}
@@ -241,7 +241,7 @@ def test_files_that_are_rejected_for_good_or_too_often(peer: Peer, session: Sess
 )
 @pytest.mark.parametrize("kind", [amqp.FileConsume, amqp.StreamConsume])
 @pytest.mark.parametrize(("queue", "tag"), [("", "t"), ("q", ""), ("q", "used")])
-def test_consumers_that_are_refused(peer: Peer, session: Session, kind: Any, queue: str, tag: str) -> None:
+def test_consumers_that_are_refused(peer: User, session: Session, kind: Any, queue: str, tag: str) -> None:
     peer.call(session, kind("q", "used"))
     assert forced(peer, session, kind(queue, tag)) == 530
 
@@ -249,14 +249,14 @@ def test_consumers_that_are_refused(peer: Peer, session: Session, kind: Any, que
 @pytest.mark.rule("0-10/file.consume/exclusive", "0-10/stream.consume/exclusive")
 @pytest.mark.parametrize("kind", [amqp.FileConsume, amqp.StreamConsume])
 @pytest.mark.parametrize("first", [True, False])
-def test_an_exclusive_consumer(peer: Peer, session: Session, second: Session, kind: Any, first: bool) -> None:
+def test_an_exclusive_consumer(peer: User, session: Session, second: Session, kind: Any, first: bool) -> None:
     peer.call(session, kind("q", "t", exclusive=first))
     assert peer.refused(second, kind("q", "t", exclusive=not first)) == 405
 
 
 @pytest.mark.rule("0-10/file.consume/min-16", "0-10/stream.consume/min-16")
 @pytest.mark.parametrize("kind", [amqp.FileConsume, amqp.StreamConsume])
-def test_twenty_consumers(world: World, peer: Peer, session: Session, kind: Any) -> None:
+def test_twenty_consumers(world: World, peer: User, session: Session, kind: Any) -> None:
     for number in range(20):
         peer.call(session, kind("q", f"t{number}", nowait=True))
     assert len(world.hub.model.vhosts["/"].queues["q"].consumers) == 20
@@ -266,7 +266,7 @@ def test_twenty_consumers(world: World, peer: Peer, session: Session, kind: Any)
 
 @pytest.mark.rule("0-10/file/priority-levels", "0-10/stream/priority-levels")
 @pytest.mark.parametrize("kind", ["file", "stream"])
-def test_two_levels_of_priority(peer: Peer, session: Session, kind: str) -> None:
+def test_two_levels_of_priority(peer: User, session: Session, kind: str) -> None:
     for priority in (0, 4, 5, 9):
         body = b"%d" % priority
         if kind == "file":
@@ -283,7 +283,7 @@ def test_two_levels_of_priority(peer: Peer, session: Session, kind: str) -> None
 
 
 @pytest.mark.rule("0-10/file/storage")
-def test_files_survive_where_their_queue_does(world: World, peer: Peer, session: Session) -> None:
+def test_files_survive_where_their_queue_does(world: World, peer: User, session: Session) -> None:
     peer.call(session, amqp.QueueDeclare("lasting", durable=True))
     send(peer, session, b"f", key="lasting")
     peer.call(session, amqp.StreamPublish("", "lasting"), packet_of(b"p"))
@@ -307,7 +307,7 @@ def test_no_file_is_dropped_by_a_broker_that_is_full() -> None:
     while not world.hub.is_blocked:
         send(peer, session, b"%04d" % sent + b"x" * 500)
         sent += 1
-    assert peer.theirs.receive_budget == 0
+    assert peer.client.receive_budget == 0
     other.call(second, amqp.FileConsume("q", "t", no_ack=True))
     found = bodies(other, second)
     assert len(found) == sent
@@ -340,7 +340,7 @@ def test_files_of_no_octets_have_a_bound_too() -> None:
         assert peer.code_of(session) == 506
 
 
-def test_files_and_acks_are_transactional(world: World, peer: Peer, session: Session, second: Session) -> None:
+def test_files_and_acks_are_transactional(world: World, peer: User, session: Session, second: Session) -> None:
     send(peer, second, b"1")
     peer.call(session, amqp.TxSelect())
     peer.call(session, amqp.FileConsume("q", "t"))
@@ -359,7 +359,7 @@ def test_files_and_acks_are_transactional(world: World, peer: Peer, session: Ses
     assert queue.messages == 1
 
 
-def test_no_local_leaves_files_of_its_connection_to_others(world: World, peer: Peer, session: Session) -> None:
+def test_no_local_leaves_files_of_its_connection_to_others(world: World, peer: User, session: Session) -> None:
     second = peer.session(b"second")
     other = world.connect()
     far = other.session(b"far")
@@ -376,7 +376,7 @@ def test_no_local_leaves_files_of_its_connection_to_others(world: World, peer: P
 
 
 @pytest.mark.rule("0-10/stream.publish/default", "0-10/stream/acks")
-def test_a_packet_goes_to_its_consumer_and_is_gone(world: World, peer: Peer, session: Session) -> None:
+def test_a_packet_goes_to_its_consumer_and_is_gone(world: World, peer: User, session: Session) -> None:
     peer.call(session, amqp.StreamConsume("q", "tag"))
     assert [each.command for each in peer.commands(amqp.StreamConsumeOk)] == [amqp.StreamConsumeOk("tag")]
     peer.call(session, amqp.StreamPublish("", "q"), packet_of(b"p", content_type="a/b", headers={"n": 1}))
@@ -400,7 +400,7 @@ def test_a_packet_goes_to_its_consumer_and_is_gone(world: World, peer: Peer, ses
     [("nowhere", True, False, 312), ("nowhere", False, False, 0), ("q", False, True, 313), ("q", True, False, 0)],
 )
 def test_packets_that_come_back(
-    peer: Peer, session: Session, key: str, mandatory: bool, immediate: bool, code: int
+    peer: User, session: Session, key: str, mandatory: bool, immediate: bool, code: int
 ) -> None:
     peer.call(session, amqp.StreamPublish("", key, mandatory, immediate), packet_of(b"p"))
     returned = [each.command for each in peer.commands(amqp.StreamReturn)]
@@ -408,7 +408,7 @@ def test_packets_that_come_back(
 
 
 @pytest.mark.rule("0-10/stream.qos/ignore", "0-10/stream.qos/drop")
-def test_the_quality_of_a_stream_is_taken_note_of(peer: Peer, session: Session) -> None:
+def test_the_quality_of_a_stream_is_taken_note_of(peer: User, session: Session) -> None:
     session.call(amqp.StreamQos(10, 1, 5))
     assert len(peer.commands(amqp.StreamQosOk)) == 1
     peer.call(session, amqp.StreamConsume("q", "tag"))
@@ -418,7 +418,7 @@ def test_the_quality_of_a_stream_is_taken_note_of(peer: Peer, session: Session) 
 
 
 @pytest.mark.rule("0-10/stream/overflow")
-def test_a_full_queue_drops_packets_of_lower_priority(peer: Peer, session: Session) -> None:
+def test_a_full_queue_drops_packets_of_lower_priority(peer: User, session: Session) -> None:
     peer.queue(session, "short", arguments={"x-max-length": 2})
     for priority in (9, 0, 8):
         peer.call(session, amqp.StreamPublish("", "short"), packet_of(b"%d" % priority, priority=priority))
@@ -426,7 +426,7 @@ def test_a_full_queue_drops_packets_of_lower_priority(peer: Peer, session: Sessi
     assert [each.body for each in peer.commands(amqp.StreamDeliver)] == [b"9", b"8"]
 
 
-def test_files_go_on_with_their_session(peer: Peer, world: World) -> None:
+def test_files_go_on_with_their_session(peer: User, world: World) -> None:
     session = peer.session(b"s", timeout=60)
     peer.queue(session, "q")
     peer.call(session, amqp.FileConsume("q", "t"))

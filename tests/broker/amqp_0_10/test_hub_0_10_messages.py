@@ -11,12 +11,12 @@ from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10 import Session
 from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.sasl import External
-from tests.kit.hub_0_10 import Peer, World
+from tests.kit.hub_0_10 import User, World
 from tests.kit.octets_0_10 import routed
 
 
 @pytest.fixture
-def session(peer: Peer, session: Session) -> Session:
+def session(peer: User, session: Session) -> Session:
     """It has declared the queue "q"."""
     peer.queue(session, "q")
     return session
@@ -43,19 +43,19 @@ def test_a_message_goes_from_publisher_to_subscriber_and_is_accepted(world: Worl
 
 @pytest.mark.rule("0-10/message.transfer/nonexistent-exchange")
 @pytest.mark.parametrize("accept_mode", [amqp.EXPLICIT, amqp.NONE])
-def test_an_exchange_that_does_not_exist(peer: Peer, session: Session, accept_mode: int) -> None:
+def test_an_exchange_that_does_not_exist(peer: User, session: Session, accept_mode: int) -> None:
     session.transfer("nowhere", b"m", accept_mode=accept_mode)
     assert peer.code_of(session) == 404
 
 
 @pytest.mark.rule("0-10/message.transfer/blank-destination")
-def test_a_blank_destination_is_the_default_exchange(peer: Peer, session: Session) -> None:
+def test_a_blank_destination_is_the_default_exchange(peer: User, session: Session) -> None:
     peer.put(session, "q", b"m")
     assert peer.drain(session, "q") == [b"m"]
 
 
 @pytest.mark.parametrize("count", [1, 3, 1000, 3000])
-def test_many_publishes_are_accepted_together(peer: Peer, session: Session, count: int) -> None:
+def test_many_publishes_are_accepted_together(peer: User, session: Session, count: int) -> None:
     sent = [session.transfer("", amqp.Message(b"%d" % each, routing_key="q")) for each in range(count)]
     peer.result(session.sync())
     for each in sent:
@@ -67,7 +67,7 @@ def test_many_publishes_are_accepted_together(peer: Peer, session: Session, coun
 @pytest.mark.rule("0-10/message.delivery-properties/exchange-set")
 @pytest.mark.parametrize("said", [None, "amq.fanout", "amq.direct"])
 def test_the_broker_writes_down_the_exchange_and_leaves_the_rest(
-    peer: Peer, session: Session, world: World, said: str | None
+    peer: User, session: Session, world: World, said: str | None
 ) -> None:
     peer.queue(session, "q", ("amq.direct", "k"))
     delivery = amqp.DeliveryProperties(routing_key="k", exchange=said, priority=3, timestamp=7)
@@ -82,7 +82,7 @@ def test_the_broker_writes_down_the_exchange_and_leaves_the_rest(
 
 
 @pytest.mark.rule("0-10/message.message-properties/id-immutable")
-def test_what_has_its_exchange_is_passed_on_octet_by_octet(peer: Peer, session: Session) -> None:
+def test_what_has_its_exchange_is_passed_on_octet_by_octet(peer: User, session: Session) -> None:
     structs = (
         amqp.MessageProperties(content_encoding="x", correlation_id=b"\xff"),
         amqp.DeliveryProperties(exchange="", routing_key="q"),
@@ -95,8 +95,12 @@ def test_what_has_its_exchange_is_passed_on_octet_by_octet(peer: Peer, session: 
 
 
 @pytest.mark.rule("0-10/message.delivery-properties/expiration")
-def test_with_a_calendar_messages_get_timestamp_and_expiration() -> None:
-    world = World(Settings(epoch=1_000_000.0))
+@pytest.mark.parametrize(("dialect", "timestamp"), [("", None), ("qpid", None), ("specification", 1_000_010)])
+def test_with_a_calendar_messages_get_expiration_and_by_the_letter_a_timestamp(
+    dialect: Any, timestamp: int | None
+) -> None:
+    """Qpid's brokers add none."""
+    world = World(Settings(epoch=1_000_000.0, dialect=dialect))
     world.now = 10.5
     peer = world.connect()
     session = peer.session()
@@ -107,10 +111,10 @@ def test_with_a_calendar_messages_get_timestamp_and_expiration() -> None:
     (got,) = peer.got(session)
     found = got.headers.delivery_properties
     assert found is not None
-    assert (found.timestamp, found.expiration, found.ttl) == (1_000_010, 1_000_013, 2500)
+    assert (found.timestamp, found.expiration, found.ttl) == (timestamp, 1_000_013, 2500)
 
 
-def test_messages_expire(world: World, peer: Peer, session: Session) -> None:
+def test_messages_expire(world: World, peer: User, session: Session) -> None:
     properties = amqp.DeliveryProperties(routing_key="q", ttl=2500)
     peer.publish(session, "", amqp.Message(b"m", delivery_properties=properties))
     world.advance(2.0)
@@ -131,7 +135,7 @@ def test_messages_expire(world: World, peer: Peer, session: Session) -> None:
         (amqp.NONE, False, 1, "q"),
     ],
 )
-def test_immediate(peer: Peer, session: Session, accept_mode: int, discards: bool, credit: int, where: str) -> None:
+def test_immediate(peer: User, session: Session, accept_mode: int, discards: bool, credit: int, where: str) -> None:
     peer.call(session, amqp.ExchangeDeclare("e", "fanout", "amq.fanout"))
     peer.queue(session, "spare", ("amq.fanout", ""))
     peer.queue(session, "q", ("e", ""))
@@ -147,7 +151,7 @@ def test_immediate(peer: Peer, session: Session, accept_mode: int, discards: boo
     assert peer.depth(session, "q") == 0
 
 
-def test_fragments_are_refused(peer: Peer, session: Session) -> None:
+def test_fragments_are_refused(peer: User, session: Session) -> None:
     session.transfer("", amqp.Message(b"half", others=(amqp.FragmentProperties(first=True),)))
     assert peer.code_of(session) == 540
 
@@ -184,7 +188,7 @@ def flags(events: list[amqp.MessageReceived]) -> list[tuple[bytes, bool]]:
     "0-10/message.release/set-redelivered",
 )
 @pytest.mark.parametrize("marks", [False, True])
-def test_released_messages_go_back_to_their_places(peer: Peer, session: Session, marks: bool) -> None:
+def test_released_messages_go_back_to_their_places(peer: User, session: Session, marks: bool) -> None:
     peer.put(session, "q", b"1", b"2", b"3", b"4")
     peer.subscribe(session, "q", credit=3)
     got = peer.got(session)
@@ -216,7 +220,7 @@ def test_what_a_session_leaves_is_redelivered(world: World, how: str) -> None:
 
 
 @pytest.mark.rule("0-10/message.delivery-properties/redelivered-sticky")
-def test_redelivered_of_the_publisher_stays(peer: Peer, session: Session) -> None:
+def test_redelivered_of_the_publisher_stays(peer: User, session: Session) -> None:
     properties = amqp.DeliveryProperties(routing_key="q", redelivered=True)
     peer.publish(session, "", amqp.Message(b"m", delivery_properties=properties))
     peer.subscribe(session, "q", credit=10)
@@ -224,7 +228,7 @@ def test_redelivered_of_the_publisher_stays(peer: Peer, session: Session) -> Non
 
 
 @pytest.mark.rule("0-10/message.message-properties/dup-accept")
-def test_a_message_with_a_known_id_is_accepted(peer: Peer, session: Session) -> None:
+def test_a_message_with_a_known_id_is_accepted(peer: User, session: Session) -> None:
     properties = amqp.MessageProperties(message_id=UUID(int=7))
     for _ in range(2):
         message = amqp.Message(
@@ -237,7 +241,7 @@ def test_a_message_with_a_known_id_is_accepted(peer: Peer, session: Session) -> 
 
 
 @pytest.mark.rule("0-10/message.subscribe/queue-not-found", "0-10/message.subscribe/queue-deleted")
-def test_subscriptions_need_their_queue(peer: Peer, session: Session) -> None:
+def test_subscriptions_need_their_queue(peer: User, session: Session) -> None:
     second, third = peer.session(b"second"), peer.session(b"third")
     assert peer.refused(second, amqp.MessageSubscribe("nowhere", "d", 0, 0)) == 404
     peer.subscribe(third, "q")
@@ -248,7 +252,7 @@ def test_subscriptions_need_their_queue(peer: Peer, session: Session) -> None:
 
 @pytest.mark.rule("0-10/message.subscribe/exclusive-in-use")
 @pytest.mark.parametrize("first", [True, False])
-def test_an_exclusive_subscription(peer: Peer, session: Session, second: Session, first: bool) -> None:
+def test_an_exclusive_subscription(peer: User, session: Session, second: Session, first: bool) -> None:
     peer.subscribe(session, "q", exclusive=first)
     assert peer.refused(second, amqp.MessageSubscribe("q", "d", 0, 0, exclusive=not first)) == 405
     third = peer.session(b"third")
@@ -257,7 +261,7 @@ def test_an_exclusive_subscription(peer: Peer, session: Session, second: Session
 
 
 @pytest.mark.rule("0-10/message.subscribe/min-16")
-def test_subscriptions_take_turns(peer: Peer, session: Session) -> None:
+def test_subscriptions_take_turns(peer: User, session: Session) -> None:
     for number in range(20):
         peer.subscribe(session, "q", f"d{number}", credit=1)
     peer.put(session, "q", *[b"m"] * 20)
@@ -266,7 +270,7 @@ def test_subscriptions_take_turns(peer: Peer, session: Session) -> None:
 
 @pytest.mark.rule("0-10/message.cancel/post-cancel")
 @pytest.mark.parametrize("how", ["accept", "reject", "release"])
-def test_what_was_transferred_can_be_settled_after_a_cancel(peer: Peer, session: Session, how: str) -> None:
+def test_what_was_transferred_can_be_settled_after_a_cancel(peer: User, session: Session, how: str) -> None:
     peer.put(session, "q", b"m")
     peer.subscribe(session, "q", credit=1)
     (got,) = peer.got(session)
@@ -276,7 +280,7 @@ def test_what_was_transferred_can_be_settled_after_a_cancel(peer: Peer, session:
     assert peer.depth(session, "q") == (1 if how == "release" else 0)
 
 
-def test_no_accepts_are_needed_with_accept_mode_none(world: World, peer: Peer, session: Session) -> None:
+def test_no_accepts_are_needed_with_accept_mode_none(world: World, peer: User, session: Session) -> None:
     peer.put(session, "q", b"1", b"2")
     peer.subscribe(session, "q", accept_mode=amqp.NONE, credit=10)
     assert peer.bodies(session) == [b"1", b"2"]
@@ -284,7 +288,7 @@ def test_no_accepts_are_needed_with_accept_mode_none(world: World, peer: Peer, s
 
 
 @pytest.mark.rule("0-10/model/acquire-to-dequeue")
-def test_browsing_and_acquiring(peer: Peer, session: Session, second: Session) -> None:
+def test_browsing_and_acquiring(peer: User, session: Session, second: Session) -> None:
     peer.put(session, "q", b"1", b"2", b"3")
     peer.subscribe(session, "q", acquire_mode=amqp.NOT_ACQUIRED, credit=10)
     got = peer.got(session)
@@ -301,7 +305,7 @@ def test_browsing_and_acquiring(peer: Peer, session: Session, second: Session) -
     assert list(peer.result(session.acquire(got[0].command_id)).transfers or ()) == []
 
 
-def test_what_is_seen_without_accepts_can_not_be_acquired(peer: Peer, session: Session) -> None:
+def test_what_is_seen_without_accepts_can_not_be_acquired(peer: User, session: Session) -> None:
     peer.put(session, "q", b"1")
     peer.subscribe(session, "q", accept_mode=amqp.NONE, acquire_mode=amqp.NOT_ACQUIRED, credit=10)
     (got,) = peer.got(session)
@@ -309,7 +313,7 @@ def test_what_is_seen_without_accepts_can_not_be_acquired(peer: Peer, session: S
     assert peer.depth(session, "q") == 1
 
 
-def test_a_browser_sees_each_message_once(peer: Peer, session: Session) -> None:
+def test_a_browser_sees_each_message_once(peer: User, session: Session) -> None:
     peer.put(session, "q", b"1")
     peer.subscribe(session, "q", acquire_mode=amqp.NOT_ACQUIRED, credit=10)
     assert peer.bodies(session) == [b"1"]
@@ -318,7 +322,7 @@ def test_a_browser_sees_each_message_once(peer: Peer, session: Session) -> None:
 
 
 @pytest.mark.rule("0-10/message.reject/acquisition")
-def test_a_reject_of_what_is_only_seen_is_ignored(peer: Peer, session: Session) -> None:
+def test_a_reject_of_what_is_only_seen_is_ignored(peer: User, session: Session) -> None:
     peer.put(session, "q", b"1")
     peer.subscribe(session, "q", acquire_mode=amqp.NOT_ACQUIRED, credit=10)
     (got,) = peer.got(session)
@@ -328,7 +332,7 @@ def test_a_reject_of_what_is_only_seen_is_ignored(peer: Peer, session: Session) 
 
 
 @pytest.mark.parametrize("ttl", [5000, None])
-def test_resume_ids_come_with_the_messages(peer: Peer, session: Session, ttl: int | None) -> None:
+def test_resume_ids_come_with_the_messages(peer: User, session: Session, ttl: int | None) -> None:
     peer.put(session, "q", b"1")
     peer.call(session, amqp.MessageSubscribe("q", "d", 0, 0, False, "resume", ttl))
     session.top_up("d", 10)
@@ -339,12 +343,12 @@ def test_resume_ids_come_with_the_messages(peer: Peer, session: Session, ttl: in
 
 
 @pytest.mark.rule("0-10/message.resume/unknown-id", "0-10/message.resume/destination")
-def test_message_resume_begins_anew(peer: Peer, session: Session) -> None:
+def test_message_resume_begins_anew(peer: User, session: Session) -> None:
     assert peer.call(session, amqp.MessageResume("amq.direct", "unknown")).offset == 0
     assert peer.refused(session, amqp.MessageResume("nowhere", "unknown")) == 404
 
 
-def test_no_local_queues_throw_away_what_the_connection_publishes(world: World, peer: Peer) -> None:
+def test_no_local_queues_throw_away_what_the_connection_publishes(world: World, peer: User) -> None:
     session, second = peer.session(b"one"), peer.session(b"two")
     peer.queue(session, "mine", ("amq.fanout", ""), exclusive=True, arguments={"no-local": True})
     peer.subscribe(session, "mine", credit=5)
@@ -361,7 +365,7 @@ def test_no_local_queues_throw_away_what_the_connection_publishes(world: World, 
 
 
 @pytest.mark.rule("0-10/message.subscribe/zero-credit")
-def test_nothing_comes_without_credit_of_both_units(peer: Peer, session: Session) -> None:
+def test_nothing_comes_without_credit_of_both_units(peer: User, session: Session) -> None:
     peer.put(session, "q", b"m")
     peer.subscribe(session, "q")
     assert peer.got(session) == []
@@ -371,7 +375,7 @@ def test_nothing_comes_without_credit_of_both_units(peer: Peer, session: Session
     assert peer.bodies(session) == [b"m"]
 
 
-def test_a_window_opens_again_with_completion(peer: Peer, session: Session) -> None:
+def test_a_window_opens_again_with_completion(peer: User, session: Session) -> None:
     peer.put(session, "q", b"1", b"2", b"3")
     peer.subscribe(session, "q", credit=2)
     first = peer.got(session)[0]
@@ -380,7 +384,7 @@ def test_a_window_opens_again_with_completion(peer: Peer, session: Session) -> N
     assert peer.bodies(session) == [b"3"]
 
 
-def test_credit_mode_gives_nothing_back(peer: Peer, session: Session) -> None:
+def test_credit_mode_gives_nothing_back(peer: User, session: Session) -> None:
     peer.put(session, "q", b"1", b"2", b"3")
     peer.call(session, amqp.MessageSubscribe("q", "d", 0, 0))
     peer.call(session, amqp.MessageSetFlowMode("d", amqp.CREDIT))
@@ -394,7 +398,7 @@ def test_credit_mode_gives_nothing_back(peer: Peer, session: Session) -> None:
 
 @pytest.mark.parametrize("marks", [False, True])
 @pytest.mark.parametrize("left", [-1, 0, 1])
-def test_byte_credit_counts_header_and_body(peer: Peer, session: Session, left: int, marks: bool) -> None:
+def test_byte_credit_counts_header_and_body(peer: User, session: Session, left: int, marks: bool) -> None:
     """As the engine counts, to the octet."""
     peer.put(session, "q", b"12345", b"12345")
     peer.subscribe(session, "q", "e", credit=2)
@@ -412,7 +416,7 @@ def test_byte_credit_counts_header_and_body(peer: Peer, session: Session, left: 
 
 
 @pytest.mark.rule("0-10/message.set-flow-mode/no-partial")
-def test_a_message_larger_than_the_credit_waits(peer: Peer, session: Session) -> None:
+def test_a_message_larger_than_the_credit_waits(peer: User, session: Session) -> None:
     peer.put(session, "q", b"x" * 1000)
     peer.call(session, amqp.MessageSubscribe("q", "d", 0, 0))
     peer.call(session, amqp.MessageFlow("d", amqp.MESSAGE, 10))
@@ -422,7 +426,7 @@ def test_a_message_larger_than_the_credit_waits(peer: Peer, session: Session) ->
     assert len(peer.got(session)) == 1
 
 
-def test_stop_and_flush(peer: Peer, session: Session) -> None:
+def test_stop_and_flush(peer: User, session: Session) -> None:
     peer.put(session, "q", b"1", b"2")
     peer.subscribe(session, "q", credit=3)
     assert len(peer.got(session)) == 2
@@ -452,7 +456,7 @@ def test_a_flush_waits_for_a_client_that_reads_slowly() -> None:
     session.top_up("d", 100)
     flushed = session.call(amqp.MessageFlush("d"))
     world.pump()
-    assert peer.theirs.send_backlog < 10_000
+    assert peer.client.send_backlog < 10_000
     assert not flushed.done
     peer.reads = True
     world.pump()
@@ -500,7 +504,7 @@ def test_a_slow_reader_holds_only_itself_up() -> None:
     fast.subscribe(two, "q", credit=1000)
     for _ in range(100):
         fast.put(two, "q", b"x" * 500)
-    assert slow.theirs.send_backlog < 10_000
+    assert slow.client.send_backlog < 10_000
     got = len(fast.got(two))
     slow.reads = True
     world.pump()
@@ -509,7 +513,7 @@ def test_a_slow_reader_holds_only_itself_up() -> None:
 
 
 @pytest.mark.parametrize("kind", ["accept", "reject", "release"])
-def test_settling_names_many_at_once(peer: Peer, session: Session, kind: Any) -> None:
+def test_settling_names_many_at_once(peer: User, session: Session, kind: Any) -> None:
     peer.put(session, "q", *[b"m"] * 10)
     peer.subscribe(session, "q", credit=10)
     got = peer.got(session)
@@ -532,9 +536,9 @@ def test_an_empty_body_stays_one_and_no_body_stays_none(has_body: bool, way: str
     told = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"} if way == "rejected" else None
     peer.queue(session, "q", arguments=told)
     peer.publish(session, "", amqp.Message(b"", routing_key="q", has_body=has_body))
-    world = world.pickled()
-    (peer,) = world.peers
-    session = peer.connection.session(0)
+    world = world.copied()
+    (peer,) = world.users
+    session = peer.end.session(0)
     peer.subscribe(session, "q", credit=1)
     (got,) = peer.got(session)
     if way == "rejected":
@@ -547,10 +551,10 @@ def test_an_empty_body_stays_one_and_no_body_stays_none(has_body: bool, way: str
 
 
 @pytest.mark.parametrize("header", [b"", routed("q")])
-def test_an_empty_body_is_a_frame_of_its_own(peer: Peer, session: Session, header: bytes) -> None:
+def test_an_empty_body_is_a_frame_of_its_own(peer: User, session: Session, header: bytes) -> None:
     for has_body in (True, False):
         session.transfer("", amqp.Message(b"", headers=amqp.Headers(header), has_body=has_body), accept_mode=amqp.NONE)
-        octets = peer.connection.data_to_send(0.0)
+        octets = peer.end.data_to_send(0.0)
         frames: list[tuple[int, int]] = []
         while octets:
             size = int.from_bytes(octets[2:4], "big")
@@ -559,7 +563,7 @@ def test_an_empty_body_is_a_frame_of_its_own(peer: Peer, session: Session, heade
         assert ((3, 12) in frames) == has_body
 
 
-def test_a_set_that_names_a_message_twice_settles_it_once(peer: Peer, session: Session) -> None:
+def test_a_set_that_names_a_message_twice_settles_it_once(peer: User, session: Session) -> None:
     peer.put(session, "q", b"one", b"two", b"three")
     peer.subscribe(session, "q", credit=10)
     one, two, _ = peer.got(session)
@@ -573,7 +577,7 @@ def test_a_set_that_names_a_message_twice_settles_it_once(peer: Peer, session: S
 # Cases that a comparison with a naive model of the broker has brought to light.
 
 
-def test_a_browser_goes_on_when_what_it_had_no_room_for_is_taken(world: World, peer: Peer) -> None:
+def test_a_browser_goes_on_when_what_it_had_no_room_for_is_taken(world: World, peer: User) -> None:
     looking, taking = peer.session(b"looking"), peer.session(b"taking")
     peer.queue(looking, "q")
     peer.call(looking, amqp.MessageSubscribe("q", "seen", 0, amqp.NOT_ACQUIRED))
@@ -587,7 +591,7 @@ def test_a_browser_goes_on_when_what_it_had_no_room_for_is_taken(world: World, p
 
 
 @pytest.mark.rule("0-10/exchange.declare/alt-double-failure")
-def test_what_was_rejected_is_rerouted_once(peer: Peer, session: Session) -> None:
+def test_what_was_rejected_is_rerouted_once(peer: User, session: Session) -> None:
     """The queue's alternate exchange is the primary one: its own isn't asked, whether the message is routed there or
     not."""
     peer.call(session, amqp.ExchangeDeclare("secondary", "fanout"))
@@ -606,7 +610,7 @@ def test_what_was_rejected_is_rerouted_once(peer: Peer, session: Session) -> Non
 @pytest.mark.rule("0-10/message.delivery-properties/exchange-set")
 @pytest.mark.parametrize("awaits", [False, True], ids=["matches nothing", "isn't awaited"])
 def test_what_went_to_the_alternate_exchange_was_published_to_its_own(
-    world: World, peer: Peer, session: Session, awaits: bool
+    world: World, peer: User, session: Session, awaits: bool
 ) -> None:
     """Also to consumers of other versions, who are told by their method and not by the header."""
     peer.call(session, amqp.ExchangeDeclare("own", "fanout", "amq.fanout"))
@@ -630,13 +634,13 @@ def test_what_a_lost_connection_released_last_goes_to_others_in_its_order(world:
     got = peer.got(session)
     other.subscribe(second, "q", credit=5)
     session.release(*[each.command_id for each in got])
-    peer.theirs.receive_data(peer.connection.data_to_send(0.0), 0.0)
+    peer.client.receive_data(peer.end.data_to_send(0.0), 0.0)
     peer.cut()
     assert other.bodies(second) == [b"1", b"2"]
 
 
 def unbounded(
-    peer: Peer, session: Session, name: str, octets: int = amqp.INFINITE, mode: int = amqp.PRE_ACQUIRED
+    peer: User, session: Session, name: str, octets: int = amqp.INFINITE, mode: int = amqp.PRE_ACQUIRED
 ) -> None:
     """A subscription of "q" with credit for any number of messages."""
     peer.call(session, amqp.MessageSubscribe("q", name, 0, mode))
@@ -644,7 +648,7 @@ def unbounded(
     peer.call(session, amqp.MessageFlow(name, amqp.BYTE, octets))
 
 
-def test_what_one_command_acquires_is_acquired_at_once(peer: Peer, session: Session, second: Session) -> None:
+def test_what_one_command_acquires_is_acquired_at_once(peer: User, session: Session, second: Session) -> None:
     """Nobody gets the second message because the first one, which it had no room for, is gone: both are."""
     unbounded(peer, session, "cramped", 50)
     unbounded(peer, second, "seen", mode=amqp.NOT_ACQUIRED)
@@ -654,7 +658,7 @@ def test_what_one_command_acquires_is_acquired_at_once(peer: Peer, session: Sess
     assert (len(ids), peer.got(session, "cramped")) == (2, [])
 
 
-def test_a_consumer_keeps_its_turn_though_it_was_granted_more_in_between(peer: Peer, session: Session) -> None:
+def test_a_consumer_keeps_its_turn_though_it_was_granted_more_in_between(peer: User, session: Session) -> None:
     unbounded(peer, session, "first", 40)
     unbounded(peer, session, "second", 20)
     peer.put(session, "q", b"small", b"too large for both" * 2)

@@ -25,18 +25,18 @@ class Witness:
     """A raw client of a hub, and an observer of what both say."""
 
     def __init__(self, world: World) -> None:
-        self.theirs = world.hub.connect()
+        self.client = world.hub.connect()
         self.observer = Observer(client="client")
         self.units: list[Observed] = []
         self.violations: list[Violation] = []
 
     def send(self, octets: bytes) -> list[Observed]:
         """Octets reach the broker; what it answers."""
-        self.theirs.receive_data(octets, 0.0)
+        self.client.receive_data(octets, 0.0)
         self._take("client", octets)
-        self.theirs.next_event()
+        self.client.next_event()
         known = len(self.units)
-        self._take("server", self.theirs.data_to_send(0.0))
+        self._take("server", self.client.data_to_send(0.0))
         return self.units[known:]
 
     def _take(self, sender: str, octets: bytes) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10 import Session
-from tests.kit.hub_0_10 import Peer, World
+from tests.kit.hub_0_10 import User, World
 
 # Declaring.
 
@@ -17,7 +17,7 @@ from tests.kit.hub_0_10 import Peer, World
     "0-10/queue.declare/durable-pre-existence",
     "0-10/message/persistent-message",
 )
-def test_durable_queues_survive_and_stay_as_declared_first(world: World, peer: Peer, session: Session) -> None:
+def test_durable_queues_survive_and_stay_as_declared_first(world: World, peer: User, session: Session) -> None:
     peer.call(session, amqp.QueueDeclare("lasting", durable=True))
     peer.call(session, amqp.QueueDeclare("passing"))
     peer.call(session, amqp.QueueDeclare("lasting"))
@@ -36,7 +36,7 @@ def test_durable_queues_survive_and_stay_as_declared_first(world: World, peer: P
 
 
 @pytest.mark.rule("0-10/queue.declare/minimum", "0-10/queue/name")
-def test_three_hundred_queues(peer: Peer, session: Session) -> None:
+def test_three_hundred_queues(peer: User, session: Session) -> None:
     for number in range(300):
         session.call(amqp.QueueDeclare(f"q{number}"), sync=False)
     assert peer.call(session, amqp.QueueQuery("q299")).queue == "q299"
@@ -58,7 +58,7 @@ def test_three_hundred_queues(peer: Peer, session: Session) -> None:
     ],
     ids=["declare", "passive", "bind", "subscribe", "delete", "purge"],
 )
-def test_an_exclusive_queue_is_its_sessions(peer: Peer, session: Session, second: Session, command: Any) -> None:
+def test_an_exclusive_queue_is_its_sessions(peer: User, session: Session, second: Session, command: Any) -> None:
     peer.queue(session, "mine", exclusive=True)
     peer.queue(session, "mine", exclusive=True)
     assert peer.call(session, amqp.QueueQuery("mine")).exclusive
@@ -68,14 +68,38 @@ def test_an_exclusive_queue_is_its_sessions(peer: Peer, session: Session, second
 
 
 @pytest.mark.rule("0-10/queue.declare/in-use")
-def test_what_is_sent_to_an_exclusive_queue_comes_from_anywhere(peer: Peer, session: Session, second: Session) -> None:
+def test_a_queue_that_its_session_has_left_is_exclusive_to_the_next_that_asks(peer: User, session: Session) -> None:
+    """Once a session declares an exclusive queue, no other session can use it until the declaring one closes."""
+    first = peer.session("first")
+    peer.queue(first, "mine", exclusive=True)
+    first.detach()
+    peer.world.pump()
+    assert not peer.call(session, amqp.QueueQuery("mine")).exclusive
+    peer.queue(session, "mine", exclusive=True)
+    assert peer.call(session, amqp.QueueQuery("mine")).exclusive
+    third = peer.session("third")
+    assert peer.refused(third, amqp.MessageSubscribe("mine", "d", 0, 0)) == 405
+
+
+@pytest.mark.rule("0-10/queue.declare/in-use")
+def test_a_queue_that_others_consume_from_does_not_become_exclusive(
+    peer: User, session: Session, second: Session
+) -> None:
+    peer.queue(session, "shared")
+    peer.subscribe(session, "shared")
+    assert peer.refused(second, amqp.QueueDeclare("shared", exclusive=True)) == 405
+    assert not peer.call(session, amqp.QueueQuery("shared")).exclusive
+
+
+@pytest.mark.rule("0-10/queue.declare/in-use")
+def test_what_is_sent_to_an_exclusive_queue_comes_from_anywhere(peer: User, session: Session, second: Session) -> None:
     peer.queue(session, "mine", exclusive=True)
     peer.put(second, "mine", b"m")
     assert peer.drain(session, "mine") == [b"m"]
 
 
 @pytest.mark.rule("0-10/queue.declare/exclusive-auto-delete")
-def test_an_exclusive_queue_that_deletes_itself_goes_with_its_session(peer: Peer, session: Session) -> None:
+def test_an_exclusive_queue_that_deletes_itself_goes_with_its_session(peer: User, session: Session) -> None:
     peer.queue(session, "going", exclusive=True, auto_delete=True)
     peer.queue(session, "staying", exclusive=True)
     peer.put(session, "staying", b"m")
@@ -92,7 +116,7 @@ def test_an_exclusive_queue_that_deletes_itself_goes_with_its_session(peer: Peer
 
 
 @pytest.mark.rule("0-10/queue.declare/auto-delete-pre-existence")
-def test_auto_delete_of_a_shared_queue(peer: Peer, session: Session, second: Session) -> None:
+def test_auto_delete_of_a_shared_queue(peer: User, session: Session, second: Session) -> None:
     peer.queue(session, "going", auto_delete=True)
     peer.queue(session, "staying")
     peer.queue(session, "going")
@@ -110,7 +134,7 @@ def test_auto_delete_of_a_shared_queue(peer: Peer, session: Session, second: Ses
     assert peer.depth(session, "staying") == 0
 
 
-def test_auto_delete_when_the_last_subscribers_session_ends(peer: Peer, session: Session, second: Session) -> None:
+def test_auto_delete_when_the_last_subscribers_session_ends(peer: User, session: Session, second: Session) -> None:
     peer.queue(session, "going", auto_delete=True)
     peer.subscribe(second, "going")
     second.close()
@@ -122,7 +146,7 @@ def test_auto_delete_when_the_last_subscribers_session_ends(peer: Peer, session:
 
 
 @pytest.mark.rule("0-10/queue.delete/if-unused")
-def test_if_unused_means_without_subscribers(peer: Peer, session: Session, second: Session) -> None:
+def test_if_unused_means_without_subscribers(peer: User, session: Session, second: Session) -> None:
     peer.queue(session, "q")
     peer.subscribe(session, "q")
     assert peer.refused(second, amqp.QueueDelete("q", if_unused=True)) == 406
@@ -132,7 +156,7 @@ def test_if_unused_means_without_subscribers(peer: Peer, session: Session, secon
 
 
 @pytest.mark.rule("0-10/queue.delete/not-empty")
-def test_if_empty_means_without_messages(peer: Peer, session: Session, second: Session) -> None:
+def test_if_empty_means_without_messages(peer: User, session: Session, second: Session) -> None:
     peer.queue(session, "q")
     peer.put(session, "q", b"m")
     assert peer.refused(second, amqp.QueueDelete("q", if_empty=True)) == 406
@@ -142,7 +166,7 @@ def test_if_empty_means_without_messages(peer: Peer, session: Session, second: S
 
 
 @pytest.mark.rule("0-10/queue.purge/empty", "0-10/queue.purge/pending", "0-10/queue.purge/recovery")
-def test_a_purge_leaves_what_was_sent_to_clients(peer: Peer, session: Session) -> None:
+def test_a_purge_leaves_what_was_sent_to_clients(peer: User, session: Session) -> None:
     peer.queue(session, "q")
     peer.put(session, "q", b"1", b"2", b"3")
     peer.subscribe(session, "q", credit=1)
@@ -155,11 +179,11 @@ def test_a_purge_leaves_what_was_sent_to_clients(peer: Peer, session: Session) -
 
 
 @pytest.mark.rule("0-10/queue.query/absent")
-def test_of_an_unknown_queue_nothing_is_said(peer: Peer, session: Session) -> None:
+def test_of_an_unknown_queue_nothing_is_said(peer: User, session: Session) -> None:
     assert peer.call(session, amqp.QueueQuery("nowhere")) == amqp.QueueQueryResult()
 
 
-def test_what_a_query_says(peer: Peer, session: Session) -> None:
+def test_what_a_query_says(peer: User, session: Session) -> None:
     peer.call(session, amqp.QueueDeclare("q", "amq.fanout", durable=True, arguments={"x-max-length": 5}))
     peer.put(session, "q", b"1", b"2")
     peer.subscribe(session, "q")
@@ -173,7 +197,7 @@ def test_what_a_query_says(peer: Peer, session: Session) -> None:
 
 
 @pytest.mark.rule("0-10/queue.declare/alt-orphans", "0-10/message.reject/alternate")
-def test_rejected_and_orphaned_messages_go_to_the_alternate_exchange(peer: Peer, session: Session) -> None:
+def test_rejected_and_orphaned_messages_go_to_the_alternate_exchange(peer: User, session: Session) -> None:
     peer.call(session, amqp.ExchangeDeclare("dead", "fanout"))
     peer.queue(session, "graveyard", ("dead", ""))
     peer.call(session, amqp.QueueDeclare("q", "dead"))
@@ -189,7 +213,7 @@ def test_rejected_and_orphaned_messages_go_to_the_alternate_exchange(peer: Peer,
 
 
 @pytest.mark.rule("0-10/queue/any-content")
-def test_a_queue_takes_content_of_every_class_for_its_own_consumers(peer: Peer, session: Session) -> None:
+def test_a_queue_takes_content_of_every_class_for_its_own_consumers(peer: User, session: Session) -> None:
     peer.queue(session, "q")
     stream = amqp.Message(
         b"packet", headers=amqp.Headers(amqp.encode_headers((amqp.StreamProperties(content_type="a/b"),)))
@@ -211,7 +235,7 @@ def test_a_queue_takes_content_of_every_class_for_its_own_consumers(peer: Peer, 
 
 
 @pytest.mark.rule("0-10/model/fifo", "0-10/message/priority-order")
-def test_messages_of_one_priority_come_in_order(peer: Peer, session: Session) -> None:
+def test_messages_of_one_priority_come_in_order(peer: User, session: Session) -> None:
     peer.queue(session, "q")
     for number in range(6):
         properties = amqp.DeliveryProperties(routing_key="q", delivery_mode=1 + number % 2)
@@ -220,7 +244,7 @@ def test_messages_of_one_priority_come_in_order(peer: Peer, session: Session) ->
 
 
 @pytest.mark.rule("0-10/message/min-priority", "0-10/message/priority-bands")
-def test_two_levels_of_priority(peer: Peer, session: Session) -> None:
+def test_two_levels_of_priority(peer: User, session: Session) -> None:
     peer.queue(session, "q")
     for priority in (0, 9, 4, 5):
         properties = amqp.DeliveryProperties(routing_key="q", priority=priority)
@@ -232,7 +256,7 @@ def test_two_levels_of_priority(peer: Peer, session: Session) -> None:
 
 
 @pytest.mark.parametrize("argument", ["qpid.max_count", "qpid.max_size"])
-def test_a_full_queue_refuses_what_comes(peer: Peer, session: Session, argument: str) -> None:
+def test_a_full_queue_refuses_what_comes(peer: User, session: Session, argument: str) -> None:
     peer.queue(session, "q", arguments={argument: 2})
     peer.put(session, "q", b"1", b"2")
     outcome = peer.publish(session, "", amqp.Message(b"3", routing_key="q"))
@@ -242,20 +266,20 @@ def test_a_full_queue_refuses_what_comes(peer: Peer, session: Session, argument:
     assert peer.code_of(session) == 506
 
 
-def test_a_ring_drops_the_oldest(peer: Peer, session: Session) -> None:
+def test_a_ring_drops_the_oldest(peer: User, session: Session) -> None:
     arguments = {"qpid.max_count": 2, "qpid.policy_type": "ring"}
     peer.queue(session, "q", arguments=arguments)
     peer.put(session, "q", b"1", b"2", b"3")
     assert peer.drain(session, "q") == [b"2", b"3"]
 
 
-def test_flow_to_disk_has_no_bound(peer: Peer, session: Session) -> None:
+def test_flow_to_disk_has_no_bound(peer: User, session: Session) -> None:
     peer.queue(session, "q", arguments={"qpid.max_count": 1, "qpid.policy_type": "flow_to_disk"})
     peer.put(session, "q", b"1", b"2")
     assert peer.depth(session, "q") == 2
 
 
-def test_the_newest_value_of_a_key_is_kept_and_numbers_may_be_texts(peer: Peer, session: Session) -> None:
+def test_the_newest_value_of_a_key_is_kept_and_numbers_may_be_texts(peer: User, session: Session) -> None:
     peer.queue(session, "q", arguments={"qpid.last_value_queue_key": "k", "qpid.max_count": "2"})
     for number, value in enumerate("aba"):
         properties = amqp.MessageProperties(application_headers={"k": value})
@@ -264,7 +288,7 @@ def test_the_newest_value_of_a_key_is_kept_and_numbers_may_be_texts(peer: Peer, 
     assert peer.drain(session, "q") == [b"1", b"2"]
 
 
-def test_a_group_is_one_subscribers_while_it_has_some_of_it(peer: Peer, session: Session) -> None:
+def test_a_group_is_one_subscribers_while_it_has_some_of_it(peer: User, session: Session) -> None:
     peer.queue(session, "q", arguments={"qpid.group_header_key": "g", "qpid.shared_msg_group": "1"})
     for destination in ("one", "two"):
         peer.subscribe(session, "q", destination, credit=9)
@@ -278,7 +302,7 @@ def test_a_group_is_one_subscribers_while_it_has_some_of_it(peer: Peer, session:
 @pytest.mark.rule("0-10/queue.declare/alt-orphans")
 @pytest.mark.parametrize("how", ["release", "reject", "session's end", "rollback"])
 def test_what_nobody_accepts_of_a_deleted_queue_goes_to_its_alternate_exchange(
-    world: World, peer: Peer, how: str
+    world: World, peer: User, how: str
 ) -> None:
     """In its order; an accept is an accept, whether the queue is still there or not."""
     session, other = peer.session(), peer.session(b"other")

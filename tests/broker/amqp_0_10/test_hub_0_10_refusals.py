@@ -9,7 +9,7 @@ from amqp_sansio.amqp_0_10 import ExchangeBind as Bind
 from amqp_sansio.amqp_0_10 import ExchangeDeclare as Exchange
 from amqp_sansio.amqp_0_10 import ExchangeUnbind as Unbind
 from amqp_sansio.amqp_0_10 import QueueDeclare as Queue
-from tests.kit.hub_0_10 import Peer
+from tests.kit.hub_0_10 import User
 
 X, Y = amqp.Xid(1, b"global", b"branch"), amqp.Xid(1, b"global", b"other")
 SELECT, START, END, SUSPEND = amqp.DtxSelect(), amqp.DtxStart(X), amqp.DtxEnd(X), amqp.DtxEnd(X, suspend=True)
@@ -38,19 +38,29 @@ def case(name: str, code: int, command: Any, *before: Any) -> Any:
         case("exchange/default-access exchange.bind/name-required", 542, Bind("q", "", "key"), Q),
         case("exchange/default-access exchange.unbind/name-required", 542, Unbind("q", "", "q"), Q),
         case(
-            "exchange.declare/reserved-names model/exchange-naming", 530, Exchange("amq.mine", "direct"),
-            Exchange("amq.direct", "direct", passive=True), Exchange("amq.direct", "direct"),
+            "exchange.declare/reserved-names model/exchange-naming",
+            530,
+            Exchange("amq.mine", "direct"),
+            Exchange("amq.direct", "direct", passive=True),
+            Exchange("amq.direct", "direct"),
         ),
         case("exchange.declare/typed", 530, Exchange("e", "topic"), E, E),
         *[case(f"{UNKNOWN} {kind!r}", 404, Exchange("e", kind)) for kind in ("strange", "x-strange", "")],
         case(
-            "exchange.declare/passive", 404, Exchange("f", "direct", passive=True),
-            E, Exchange("e", "direct", passive=True, arguments=STRANGE),
+            "exchange.declare/passive",
+            404,
+            Exchange("f", "direct", passive=True),
+            E,
+            Exchange("e", "direct", passive=True, arguments=STRANGE),
         ),
         case("exchange.declare/unknown-argument", 540, Exchange("e", "direct", arguments=STRANGE)),
         case(
-            "exchange.declare/alt-pre-existing", 530, Exchange("e", "direct", "amq.direct"),
-            WITH_ALTERNATE, WITH_ALTERNATE, E,
+            "exchange.declare/alt-pre-existing",
+            530,
+            Exchange("e", "direct", "amq.direct"),
+            WITH_ALTERNATE,
+            WITH_ALTERNATE,
+            E,
         ),
         case("exchange.delete/exists", 404, amqp.ExchangeDelete("nowhere")),
         case("deletion of a predeclared exchange", 530, amqp.ExchangeDelete("amq.topic")),
@@ -59,7 +69,9 @@ def case(name: str, code: int, command: Any, *before: Any) -> Any:
             for by in (Exchange("e", "direct", "spare"), Queue("q", "spare"))
         ],
         case(
-            "model/failover model/failover-optional model/failover-single", 530, Exchange("mine", "failover"),
+            "model/failover model/failover-optional model/failover-single",
+            530,
+            Exchange("mine", "failover"),
             Exchange("amq.failover", "failover", passive=True),
         ),
         case("exchange.bind/empty-queue", 542, Bind("", "amq.direct", "k"), Q),
@@ -72,9 +84,11 @@ def case(name: str, code: int, command: Any, *before: Any) -> Any:
             for each in ({"a": 1}, {"x-match": "some"}, {"x-match": 1})
         ],
         case(
-            "a selector of Qpid's JMS client, which gives an empty one with every binding", 540,
+            "a selector of Qpid's JMS client, which gives an empty one with every binding",
+            540,
             Bind("q", "amq.topic", "l", {"x-filter-jms-selector": "n = 1"}),
-            Q, Bind("q", "amq.topic", "k", {"x-filter-jms-selector": ""}),
+            Q,
+            Bind("q", "amq.topic", "k", {"x-filter-jms-selector": ""}),
         ),
         case("model/system-binding", 530, Bind("q", "amq.system", "k"), Q),
         case("model/failover-shared", 530, Bind("q", "amq.failover", ""), Q),
@@ -85,8 +99,12 @@ def case(name: str, code: int, command: Any, *before: Any) -> Any:
         case(f"{RESERVED} passive", 404, Queue("amq.mine", passive=True)),
         case("a queue without a name", 542, Queue("")),
         case(
-            "queue.declare/alt-pre-existing", 530, Queue("q", "amq.direct"),
-            Queue("q", "amq.fanout"), Q, Queue("q", "amq.fanout"),
+            "queue.declare/alt-pre-existing",
+            530,
+            Queue("q", "amq.direct"),
+            Queue("q", "amq.fanout"),
+            Q,
+            Queue("q", "amq.fanout"),
         ),
         case("queue.declare/alt-unknown", 404, Queue("q", "nowhere")),
         case("queue.declare/passive", 404, Queue("r", passive=True), Q, Queue("q", passive=True, arguments=STRANGE)),
@@ -104,14 +122,18 @@ def case(name: str, code: int, command: Any, *before: Any) -> Any:
         *[
             case(f"{each.NAME}/unknown-xid", 404, each, SELECT)
             for each in (
-                amqp.DtxCommit(Y), amqp.DtxPrepare(Y), amqp.DtxRollback(Y), amqp.DtxForget(Y),
-                amqp.DtxGetTimeout(Y), amqp.DtxSetTimeout(Y, 5),
+                amqp.DtxCommit(Y),
+                amqp.DtxPrepare(Y),
+                amqp.DtxRollback(Y),
+                amqp.DtxForget(Y),
+                amqp.DtxGetTimeout(Y),
+                amqp.DtxSetTimeout(Y, 5),
             )
         ],
     ],
-)  # fmt: skip
+)
 def test_a_command_is_refused(
-    peer: Peer, session: amqp.Session, before: tuple[Any, ...], command: Any, code: int
+    peer: User, session: amqp.Session, before: tuple[Any, ...], command: Any, code: int
 ) -> None:
     for each in before:
         peer.call(session, each)
@@ -132,7 +154,7 @@ def test_a_command_is_refused(
     ],
 )
 def test_a_branch_in_the_wrong_state(
-    peer: Peer, session: amqp.Session, second: amqp.Session, before: tuple[Any, ...], command: Any, code: int
+    peer: User, session: amqp.Session, second: amqp.Session, before: tuple[Any, ...], command: Any, code: int
 ) -> None:
     for each in (Q, SELECT, START):
         peer.call(session, each)

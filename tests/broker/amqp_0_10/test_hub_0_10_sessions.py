@@ -12,7 +12,7 @@ from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10 import Session
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import register_of
 from amqp_sansio.broker.snapshot import dumps, loads
-from tests.kit.hub_0_10 import Peer, World
+from tests.kit.hub_0_10 import User, World
 
 # Attaching.
 
@@ -48,14 +48,14 @@ def test_force_takes_a_session_from_another_connection(world: World, hangs: bool
     if hangs:
         # Its octets don't arrive any more, nobody knows.
         one.is_cut = True
-        one.connection.connection_lost("gone", 0.0)
-        one.take()
+        one.end.connection_lost("gone", 0.0)
+        one.hear()
         assert state is not None
         again = two.resume(state())
         two.result(again.accept(got.command_id, sync=True))
         assert two.bodies(again) == [b"2"]
         return
-    other = two.connection.open_session(b"s", timeout=60, force=True)
+    other = two.end.open_session(b"s", timeout=60, force=True)
     world.pump()
     closed = [each for each in one.events if isinstance(each, amqp.SessionClosed)]
     assert closed[0].resumable
@@ -65,18 +65,18 @@ def test_force_takes_a_session_from_another_connection(world: World, hangs: bool
 
 
 @pytest.mark.rule("0-10/session.attach/force")
-def test_force_moves_a_session_to_another_channel_of_its_connection(peer: Peer, world: World) -> None:
+def test_force_moves_a_session_to_another_channel_of_its_connection(peer: User, world: World) -> None:
     session = peer.session(b"s", timeout=60)
     peer.queue(session, "q", exclusive=True)
-    peer.connection._transport.send(5, amqp.SessionAttach(b"s", True))  # pyright: ignore[reportPrivateUsage]
+    peer.end._transport.send(5, amqp.SessionAttach(b"s", True))  # pyright: ignore[reportPrivateUsage]
     # The engine of the client knows nothing of it, so that it isn't to hear the answer.
-    peer.theirs.receive_data(peer.connection.data_to_send(0.0), 0.0)
-    peer.theirs.next_event()
-    front: Any = world.hub.fronts[peer.theirs.number]
+    peer.client.receive_data(peer.end.data_to_send(0.0), 0.0)
+    peer.client.next_event()
+    front: Any = world.hub.fronts[peer.client.number]
     assert list(front.attached) == [5]
     assert front.connection.sessions == (5,)
     assert "q" in world.hub.model.vhosts["/"].queues
-    answer = peer.theirs.data_to_send(0.0)
+    answer = peer.client.data_to_send(0.0)
     assert answer.count(amqp.SessionDetached(b"s", 1).encode()) == 1
 
 
@@ -93,7 +93,7 @@ def test_a_session_that_is_not_kept_begins_anew_with_force(world: World) -> None
 # Being kept.
 
 
-def subscribed(world: World, *bodies: bytes, credit: int = 10) -> tuple[Peer, Session]:
+def subscribed(world: World, *bodies: bytes, credit: int = 10) -> tuple[User, Session]:
     """A session that is kept, with an exclusive queue and a subscription."""
     peer = world.connect()
     session = peer.session(b"s", timeout=60)
@@ -142,7 +142,7 @@ def test_a_session_that_nobody_resumes_ends(world: World) -> None:
         other.resume(state.detached_state())
 
 
-def test_what_an_expired_session_had_goes_back_as_redelivered(peer: Peer, world: World) -> None:
+def test_what_an_expired_session_had_goes_back_as_redelivered(peer: User, world: World) -> None:
     session = peer.session(b"s", timeout=5)
     peer.queue(session, "q")
     peer.put(session, "q", b"1")
@@ -160,7 +160,7 @@ def test_what_an_expired_session_had_goes_back_as_redelivered(peer: Peer, world:
 
 
 @pytest.mark.rule("0-10/session/state-kept")
-def test_without_a_timeout_a_session_ends_with_its_attachment(peer: Peer, world: World) -> None:
+def test_without_a_timeout_a_session_ends_with_its_attachment(peer: User, world: World) -> None:
     session = peer.session(b"s", timeout=0)
     peer.queue(session, "q", exclusive=True, auto_delete=True)
     session.detach()
@@ -168,7 +168,7 @@ def test_without_a_timeout_a_session_ends_with_its_attachment(peer: Peer, world:
     assert "q" not in world.hub.model.vhosts["/"].queues
 
 
-def test_a_kept_session_with_a_deleted_queue_ends_when_it_is_resumed(peer: Peer, world: World) -> None:
+def test_a_kept_session_with_a_deleted_queue_ends_when_it_is_resumed(peer: User, world: World) -> None:
     session = peer.session(b"s", timeout=60)
     peer.queue(session, "q")
     peer.subscribe(session, "q", credit=1)
@@ -176,7 +176,7 @@ def test_a_kept_session_with_a_deleted_queue_ends_when_it_is_resumed(peer: Peer,
     other = world.connect()
     helper = other.session(b"helper")
     other.call(helper, amqp.QueueDelete("q"))
-    again = other.connection.resume_session(session.detached_state())
+    again = other.end.resume_session(session.detached_state())
     world.pump()
     assert again.report is not None
     assert again.report.code == 408
@@ -199,7 +199,7 @@ def test_a_session_outlives_a_pickled_hub(world: World) -> None:
 # Exactly once.
 
 
-def cut_at(count: int, *, at_server: bool, act: Callable[[Peer, Session], None]) -> list[bytes]:
+def cut_at(count: int, *, at_server: bool, act: Callable[[User, Session], None]) -> list[bytes]:
     """What is in the queue when a client acts, its connection is cut so many octets later, and it goes on elsewhere."""
     world = World()
     peer = world.connect()
@@ -207,15 +207,15 @@ def cut_at(count: int, *, at_server: bool, act: Callable[[Peer, Session], None])
     peer.queue(session, "q")
     act(peer, session)
     if at_server:
-        octets = peer.connection.data_to_send(0.0)[:count]
-        peer.theirs.receive_data(octets, 0.0)
-        peer.theirs.next_event()
+        octets = peer.end.data_to_send(0.0)[:count]
+        peer.client.receive_data(octets, 0.0)
+        peer.client.next_event()
     else:
-        peer.theirs.receive_data(peer.connection.data_to_send(0.0), 0.0)
-        peer.theirs.next_event()
-        octets = peer.theirs.data_to_send(0.0)[:count]
-        peer.connection.receive_data(octets, 0.0)
-        peer.take()
+        peer.client.receive_data(peer.end.data_to_send(0.0), 0.0)
+        peer.client.next_event()
+        octets = peer.client.data_to_send(0.0)[:count]
+        peer.end.receive_data(octets, 0.0)
+        peer.hear()
     peer.cut()
     other = world.connect()
     again = other.resume(session.detached_state())
@@ -223,39 +223,45 @@ def cut_at(count: int, *, at_server: bool, act: Callable[[Peer, Session], None])
     return other.drain(again, "q")
 
 
-def publishes(peer: Peer, session: Session) -> None:
+def publishes(peer: User, session: Session) -> None:
     for number in range(3):
         session.transfer("", amqp.Message(b"%d" % number, routing_key="q"), accept_mode=number % 2)
     session.sync()
 
 
-def publishes_in_a_transaction(peer: Peer, session: Session) -> None:
+def publishes_in_a_transaction(peer: User, session: Session) -> None:
     session.call(amqp.TxSelect())
     publishes(peer, session)
     session.call(amqp.TxCommit())
 
 
-@pytest.mark.parametrize("act", [publishes, publishes_in_a_transaction], ids=["plainly", "in tx"])
-@pytest.mark.parametrize("at_server", [True, False], ids=["at the server", "at the client"])
+Act = Callable[[User, Session], None]
+ACTS = pytest.mark.parametrize("act", [publishes, publishes_in_a_transaction], ids=["plainly", "in tx"])
+SIDES = pytest.mark.parametrize("at_server", [True, False], ids=["at the server", "at the client"])
+
+
+@ACTS
+@SIDES
 def test_nothing_is_lost_or_done_twice_wherever_the_connection_is_cut(
-    act: Callable[[Peer, Session], None], at_server: bool
+    act: Act, at_server: bool, step: int = 12
 ) -> None:
-    for count in range(0, 420, 3):
+    """After every twelfth octet; tests/system/broker/test_every_cut.py cuts in steps of three."""
+    for count in range(0, 420, step):
         assert cut_at(count, at_server=at_server, act=act) == [b"0", b"1", b"2"], count
 
 
 @pytest.mark.parametrize("rest", range(0, 120, 7))
-def test_deliveries_come_once_wherever_the_connection_is_cut(world: World, peer: Peer, rest: int) -> None:
+def test_deliveries_come_once_wherever_the_connection_is_cut(world: World, peer: User, rest: int) -> None:
     session = peer.session(b"s", timeout=60)
     peer.queue(session, "q")
     for number in range(5):
         peer.put(session, "q", b"%d" % number)
     peer.subscribe(session, "q")
     session.top_up("d", 100)
-    peer.theirs.receive_data(peer.connection.data_to_send(0.0), 0.0)
-    peer.theirs.next_event()
-    peer.connection.receive_data(peer.theirs.data_to_send(0.0)[: rest * 5], 0.0)
-    peer.take()
+    peer.client.receive_data(peer.end.data_to_send(0.0), 0.0)
+    peer.client.next_event()
+    peer.end.receive_data(peer.client.data_to_send(0.0)[: rest * 5], 0.0)
+    peer.hear()
     got = [each for each in peer.events if isinstance(each, amqp.MessageReceived)]
     peer.cut()
     other = world.connect()
@@ -266,14 +272,14 @@ def test_deliveries_come_once_wherever_the_connection_is_cut(world: World, peer:
     assert world.hub.model.vhosts["/"].queues["q"].messages == 0
 
 
-def test_a_publish_whose_client_is_gone_is_accepted_when_the_session_goes_on(peer: Peer, world: World) -> None:
+def test_a_publish_whose_client_is_gone_is_accepted_when_the_session_goes_on(peer: User, world: World) -> None:
     """It was executed when nobody could be told."""
     session = peer.session(b"s", timeout=60)
     peer.queue(session, "q")
     explicit = session.transfer("", amqp.Message(b"1", routing_key="q"))
     refused = session.transfer("", amqp.Message(b"2", routing_key="nowhere"))
     query = session.call(amqp.QueueQuery("q"))
-    peer.theirs.receive_data(peer.connection.data_to_send(0.0), 0.0)
+    peer.client.receive_data(peer.end.data_to_send(0.0), 0.0)
     peer.cut()
     other = world.connect()
     again = other.resume(session.detached_state())
@@ -289,10 +295,10 @@ def test_a_publish_whose_client_is_gone_is_accepted_when_the_session_goes_on(pee
     assert isinstance(other.publish(again, "", amqp.Message(b"3", routing_key="q")), Accepted)
 
 
-def test_an_exception_behind_a_lost_connection_ends_the_session(peer: Peer, world: World) -> None:
+def test_an_exception_behind_a_lost_connection_ends_the_session(peer: User, world: World) -> None:
     session = peer.session(b"s", timeout=60)
     session.transfer("nowhere", b"m")
-    peer.theirs.receive_data(peer.connection.data_to_send(0.0), 0.0)
+    peer.client.receive_data(peer.end.data_to_send(0.0), 0.0)
     peer.cut()
     assert not register_of(world.hub).known
     other = world.connect()

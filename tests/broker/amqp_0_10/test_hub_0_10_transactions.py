@@ -9,7 +9,7 @@ from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10 import Session
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import register_of
 from tests.kit.ends_0_10 import Lawless
-from tests.kit.hub_0_10 import Peer, World
+from tests.kit.hub_0_10 import User, World
 
 X = amqp.Xid(1, b"global", b"branch")
 Y = amqp.Xid(1, b"global", b"other")
@@ -18,13 +18,13 @@ BOTH_FLAGS = amqp.DtxEnd(X, fail=True, suspend=True)
 
 
 @pytest.fixture
-def session(peer: Peer, session: Session) -> Session:
+def session(peer: User, session: Session) -> Session:
     """It has declared the queue "q"."""
     peer.queue(session, "q")
     return session
 
 
-def forced(peer: Peer, session: Session, command: Any) -> int:
+def forced(peer: User, session: Session, command: Any) -> int:
     """The code that a command gets which the sender's own engine wouldn't send."""
     # The client's books are taken away, so that it's the broker who answers.
     state = session._state  # pyright: ignore[reportPrivateUsage]
@@ -41,7 +41,7 @@ def forced(peer: Peer, session: Session, command: Any) -> int:
 @pytest.mark.rule("0-10/message.transfer/tx-publish")
 @pytest.mark.parametrize("accept_mode", [0, amqp.NONE])
 def test_what_is_published_is_there_after_the_commit(
-    peer: Peer, session: Session, second: Session, accept_mode: int
+    peer: User, session: Session, second: Session, accept_mode: int
 ) -> None:
     peer.call(session, amqp.TxSelect())
     for body in (b"1", b"2"):
@@ -57,7 +57,7 @@ def test_what_is_published_is_there_after_the_commit(
     assert peer.drain(second, "q") == [b"4"]
 
 
-def test_what_is_accepted_is_gone_after_the_commit(peer: Peer, session: Session, world: World) -> None:
+def test_what_is_accepted_is_gone_after_the_commit(peer: User, session: Session, world: World) -> None:
     peer.put(session, "q", b"1", b"2", b"3")
     peer.call(session, amqp.TxSelect())
     peer.subscribe(session, "q", credit=3)
@@ -78,7 +78,7 @@ def test_what_is_accepted_is_gone_after_the_commit(peer: Peer, session: Session,
     assert (queue.ready, queue.unsettled) == (1, 0)
 
 
-def test_a_session_that_ends_rolls_back(peer: Peer, session: Session, second: Session) -> None:
+def test_a_session_that_ends_rolls_back(peer: User, session: Session, second: Session) -> None:
     peer.put(second, "q", b"1")
     peer.call(session, amqp.TxSelect())
     peer.subscribe(session, "q", credit=3)
@@ -89,7 +89,7 @@ def test_a_session_that_ends_rolls_back(peer: Peer, session: Session, second: Se
     assert peer.drain(second, "q") == [b"1"]
 
 
-def test_what_can_not_be_routed_is_told_before_the_commit(peer: Peer, session: Session) -> None:
+def test_what_can_not_be_routed_is_told_before_the_commit(peer: User, session: Session) -> None:
     peer.call(session, amqp.TxSelect())
     outcome = peer.publish(session, "", amqp.Message(b"1", routing_key="nowhere"))
     assert isinstance(outcome, amqp.Rejected)
@@ -100,7 +100,7 @@ def test_what_can_not_be_routed_is_told_before_the_commit(peer: Peer, session: S
 
 
 @pytest.mark.rule("0-10/tx/not-transactional")
-def test_declarations_are_not_rolled_back(peer: Peer, session: Session, second: Session) -> None:
+def test_declarations_are_not_rolled_back(peer: User, session: Session, second: Session) -> None:
     peer.call(session, amqp.TxSelect())
     peer.call(session, amqp.QueueDeclare("mine"))
     peer.call(session, amqp.ExchangeDeclare("e", "fanout"))
@@ -113,7 +113,7 @@ def test_declarations_are_not_rolled_back(peer: Peer, session: Session, second: 
 # Distributed transactions.
 
 
-def begun(peer: Peer, session: Session, xid: amqp.Xid = X, **options: bool) -> int | None:
+def begun(peer: User, session: Session, xid: amqp.Xid = X, **options: bool) -> int | None:
     """The status of dtx.start."""
     peer.call(session, amqp.DtxSelect())
     return peer.call(session, amqp.DtxStart(xid, **options)).status
@@ -123,7 +123,7 @@ def begun(peer: Peer, session: Session, xid: amqp.Xid = X, **options: bool) -> i
     "0-10/dtx/transactionality", "0-10/dtx.end/success", "0-10/dtx.prepare/durable", "0-10/dtx.prepare/remember"
 )
 @pytest.mark.parametrize("phases", [1, 2])
-def test_a_branch_is_committed(peer: Peer, session: Session, second: Session, phases: int, world: World) -> None:
+def test_a_branch_is_committed(peer: User, session: Session, second: Session, phases: int, world: World) -> None:
     peer.put(session, "q", b"1")
     peer.call(session, amqp.DtxSelect())
     peer.subscribe(session, "q", credit=5)
@@ -147,7 +147,7 @@ def test_a_branch_is_committed(peer: Peer, session: Session, second: Session, ph
 
 
 @pytest.mark.parametrize("prepared", [False, True])
-def test_a_branch_is_rolled_back(peer: Peer, session: Session, second: Session, prepared: bool) -> None:
+def test_a_branch_is_rolled_back(peer: User, session: Session, second: Session, prepared: bool) -> None:
     """What it consumed is session again, what it produced is gone (dtx.rollback)."""
     peer.put(session, "q", b"1")
     peer.subscribe(session, "q", credit=5)
@@ -169,7 +169,7 @@ def test_a_branch_is_rolled_back(peer: Peer, session: Session, second: Session, 
 
 
 @pytest.mark.rule("0-10/dtx.start/already-known", "0-10/dtx.start/unknown-xid(sic)")
-def test_known_and_unknown_xids(peer: Peer, session: Session, second: Session) -> None:
+def test_known_and_unknown_xids(peer: User, session: Session, second: Session) -> None:
     begun(peer, session)
     third = peer.session(b"third")
     peer.call(second, amqp.DtxSelect())
@@ -179,7 +179,7 @@ def test_known_and_unknown_xids(peer: Peer, session: Session, second: Session) -
     assert session.is_attached
 
 
-def test_sessions_join_a_branch(peer: Peer, session: Session, second: Session) -> None:
+def test_sessions_join_a_branch(peer: User, session: Session, second: Session) -> None:
     begun(peer, session)
     assert begun(peer, second, join=True) == amqp.XA_OK
     peer.put(session, "q", b"1")
@@ -193,7 +193,7 @@ def test_sessions_join_a_branch(peer: Peer, session: Session, second: Session) -
 
 
 @pytest.mark.rule("0-10/dtx.end/suspend")
-def test_work_between_suspend_and_resume_is_not_the_branchs(peer: Peer, session: Session, second: Session) -> None:
+def test_work_between_suspend_and_resume_is_not_the_branchs(peer: User, session: Session, second: Session) -> None:
     begun(peer, session)
     peer.put(session, "q", b"1")
     peer.call(session, amqp.DtxEnd(X, suspend=True))
@@ -228,7 +228,7 @@ def test_work_between_suspend_and_resume_is_not_the_branchs(peer: Peer, session:
     ],
 )
 def test_the_broker_refuses_what_a_client_would_not_send(
-    peer: Peer, session: Session, before: list[Any], command: Any, code: int
+    peer: User, session: Session, before: list[Any], command: Any, code: int
 ) -> None:
     for each in before:
         peer.call(session, each)
@@ -236,7 +236,7 @@ def test_the_broker_refuses_what_a_client_would_not_send(
 
 
 @pytest.mark.rule("0-10/dtx.end/failure")
-def test_failed_work_is_rolled_back(peer: Peer, session: Session, second: Session) -> None:
+def test_failed_work_is_rolled_back(peer: User, session: Session, second: Session) -> None:
     begun(peer, session)
     peer.put(session, "q", b"1")
     assert peer.call(session, amqp.DtxEnd(X, fail=True)).status == amqp.XA_RBROLLBACK
@@ -246,7 +246,7 @@ def test_failed_work_is_rolled_back(peer: Peer, session: Session, second: Sessio
 
 @pytest.mark.rule("0-10/dtx.end/session-closed")
 @pytest.mark.parametrize("how", ["associated", "suspended", "ended"])
-def test_branches_of_a_session_that_ends(peer: Peer, session: Session, second: Session, how: str) -> None:
+def test_branches_of_a_session_that_ends(peer: User, session: Session, second: Session, how: str) -> None:
     peer.put(second, "q", b"1")
     peer.subscribe(session, "q", credit=1)
     (got,) = peer.got(session)
@@ -268,7 +268,7 @@ def test_branches_of_a_session_that_ends(peer: Peer, session: Session, second: S
 
 
 @pytest.mark.rule("0-10/dtx.set-timeout/effective", "0-10/dtx.set-timeout/reset")
-def test_branches_time_out(world: World, peer: Peer, session: Session, second: Session) -> None:
+def test_branches_time_out(world: World, peer: User, session: Session, second: Session) -> None:
     begun(peer, session)
     peer.put(session, "q", b"1")
     assert peer.call(session, amqp.DtxGetTimeout(X)).timeout == 0
@@ -287,7 +287,7 @@ def test_branches_time_out(world: World, peer: Peer, session: Session, second: S
 
 @pytest.mark.rule("0-10/dtx.set-timeout/effective")
 def test_a_session_that_hangs_in_a_branch_holds_nothing_when_its_time_is_up(
-    world: World, peer: Peer, session: Session, second: Session
+    world: World, peer: User, session: Session, second: Session
 ) -> None:
     peer.put(session, "q", b"taken")
     peer.subscribe(session, "q", credit=1)
@@ -310,14 +310,14 @@ def test_a_session_that_hangs_in_a_branch_holds_nothing_when_its_time_is_up(
     assert world.hub.model.transactions == {}
 
 
-def test_a_branch_without_work_is_read_only(peer: Peer, session: Session) -> None:
+def test_a_branch_without_work_is_read_only(peer: User, session: Session) -> None:
     begun(peer, session)
     peer.call(session, amqp.DtxEnd(X))
     assert peer.call(session, amqp.DtxPrepare(X)).status == amqp.XA_RDONLY
 
 
 @pytest.mark.parametrize("committed", [True, False])
-def test_a_branch_is_decided_while_its_session_is_detached(world: World, peer: Peer, committed: bool) -> None:
+def test_a_branch_is_decided_while_its_session_is_detached(world: World, peer: User, committed: bool) -> None:
     session = peer.session(b"lasting", timeout=60)
     peer.queue(session, "q")
     peer.put(session, "q", b"1", b"2")
@@ -345,7 +345,7 @@ def test_a_branch_is_decided_while_its_session_is_detached(world: World, peer: P
     assert world.hub.model.vhosts["/"].queues["q"].messages == 0
 
 
-def test_branches_are_of_a_virtual_host(world: World, peer: Peer, session: Session) -> None:
+def test_branches_are_of_a_virtual_host(world: World, peer: User, session: Session) -> None:
     world.hub.add_vhost("test")
     other = world.connect(vhost="test")
     there = other.session(b"there")
@@ -355,3 +355,61 @@ def test_branches_are_of_a_virtual_host(world: World, peer: Peer, session: Sessi
     other.call(there, amqp.DtxEnd(X))
     with pytest.raises(RemoteProtocolError):
         peer.call(session, amqp.DtxCommit(X, one_phase=True))
+
+
+# A second settlement in a transaction: clients release all that they have before they roll back.
+
+AGAIN = {"release": amqp.MessageRelease, "reject": amqp.MessageReject}
+
+
+@pytest.mark.parametrize("kind", ["tx", "dtx"])
+@pytest.mark.parametrize("committed", [True, False], ids=["commit", "rollback"])
+@pytest.mark.parametrize("again", AGAIN)
+def test_what_is_settled_again_in_a_transaction_has_that_outcome_after_a_rollback(
+    peer: User, session: Session, second: Session, world: World, again: str, committed: bool, kind: str
+) -> None:
+    peer.call(second, amqp.QueueDeclare("dead"))
+    peer.call(second, amqp.ExchangeDeclare("dlx", "fanout"))
+    peer.call(second, amqp.ExchangeBind("dead", "dlx", ""))
+    peer.call(second, amqp.QueueDeclare("w", "dlx"))
+    peer.put(second, "w", b"1", b"2")
+    peer.call(session, amqp.TxSelect() if kind == "tx" else amqp.DtxSelect())
+    peer.subscribe(session, "w", credit=2)
+    ids = [each.command_id for each in peer.got(session)]
+    if kind == "dtx":
+        peer.call(session, amqp.DtxStart(X))
+    # The second one is only accepted.
+    peer.call(session, amqp.MessageAccept(amqp.SequenceSet.of(*ids)))
+    peer.call(session, AGAIN[again](amqp.SequenceSet.of(ids[0])))
+    queue = world.hub.model.vhosts["/"].queues["w"]
+    assert (queue.ready, queue.unsettled) == (0, 2)
+    peer.call(session, amqp.MessageCancel("d"))
+    if kind == "dtx":
+        peer.call(session, amqp.DtxEnd(X))
+        peer.call(session, amqp.DtxCommit(X, True) if committed else amqp.DtxRollback(X))
+    else:
+        peer.call(session, amqp.TxCommit() if committed else amqp.TxRollback())
+    back = not committed and again == "release"
+    kept = not committed and kind == "tx"
+    assert (queue.ready, queue.unsettled) == (back + (not committed and not kept), int(kept))
+    assert peer.drain(second, "dead") == ([b"1"] if again == "reject" and not committed else [])
+    if kept:
+        # It's acquired as before, and can be settled once more.
+        assert [*session.unsettled] == [ids[1]]
+        peer.call(session, amqp.MessageRelease(amqp.SequenceSet.of(ids[1])))
+        assert queue.ready == 1 + back
+        assert [*session.unsettled] == []
+
+
+def test_a_session_that_ends_does_not_carry_out_a_second_settlement_twice(
+    peer: User, session: Session, second: Session, world: World
+) -> None:
+    peer.put(second, "q", b"1")
+    peer.call(session, amqp.TxSelect())
+    peer.subscribe(session, "q", credit=2)
+    (got,) = peer.got(session)
+    ids = amqp.SequenceSet.of(got.command_id)
+    peer.call(session, amqp.MessageAccept(ids))
+    peer.call(session, amqp.MessageRelease(ids))
+    session.close()
+    assert peer.drain(second, "q") == [b"1"]

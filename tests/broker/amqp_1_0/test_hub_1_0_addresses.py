@@ -34,6 +34,9 @@ def world() -> World:
         *[("/exchanges/ex/k%2F1", "bound"), ("/exchanges/x%2Fy/k", "bound"), ("/exchanges/ex", "bound")],
         *[("/exchange/ex/k%2F1", "bound"), ("/topic/news.today", "bound"), ("ex/k/1", "bound")],
         *[("amq.topic/news", "bound"), ("/exchanges/amq.topic/news.x", "bound")],
+        # URIs, whose path is the address.
+        *[("amqps://host:5671/q", "q"), ("AMQP://host/a/b", "a/b"), ("sb://ns.example//queues/a%2Fb", "a/b")],
+        ("amqps://host//exchanges/ex/k%2F1", "bound"),
     ],
 )
 def test_a_target_is_found(world: World, user: User, address: str, queue: str) -> None:
@@ -84,6 +87,23 @@ def test_plain_names_are_made_where_the_settings_say_so() -> None:
     assert user.send(user.sender("new"), b"it") == [amqp.Accepted()]
     assert user.bodies(receiver) == [b"it"]
     assert user.refused(user.session().open_sender("/queues/none")) == "amqp:not-found"
+
+
+@pytest.mark.parametrize("address", ["$cbs", "$management", "q/$management", "q/$DeadLetterQueue", "/queue/%24cbs"])
+def test_an_address_of_a_service_never_becomes_a_queue(address: str) -> None:
+    world = World(auto_create=True)
+    user = world.connect()
+    assert user.refused(user.session().open_sender(address)) == "amqp:not-found"
+    assert user.refused(user.session().open_receiver(address)) == "amqp:not-found"
+    anywhere = user.sender(amqp.Target(address=None))
+    (outcome,) = user.send(anywhere, amqp.Message(b"token", properties=amqp.Properties(to=address)))
+    assert outcome.error.condition == "amqp:not-found"
+    assert not any("$" in name for name in world.hub.model.vhosts["/"].queues)
+
+
+def test_a_name_with_a_dollar_inside_is_a_name_as_others() -> None:
+    world = World(auto_create=True)
+    assert world.connect().sender("us$").is_open
 
 
 def test_a_name_that_other_versions_could_not_say_makes_no_queue() -> None:
@@ -174,12 +194,43 @@ def test_a_receiver_of_an_exchange_has_its_own_subscription(
     assert not [each for each in world.hub.model.vhosts["/"].queues if each.startswith("amq.gen")]
 
 
-def test_names_are_encoded_and_decoded() -> None:
-    for text in ("", "a", "a/b", "100%", "né", "a b?&;=", "~-._"):
-        assert decoded(encoded(text)) == text
-    for wrong in ("%", "%1", "%g0", "%+1", "%ff", "%C3x"):
-        with pytest.raises(BadAddress):
-            decoded(wrong)
+@pytest.mark.parametrize("text", ["", "a", "a/b", "100%", "né", "a b?&;=", "~-._"])
+def test_a_name_is_encoded_and_decoded(text: str) -> None:
+    assert decoded(encoded(text)) == text
+
+
+@pytest.mark.parametrize("wrong", ["%", "%1", "%g0", "%+1", "%ff", "%C3x"])
+def test_what_encodes_no_name_is_a_bad_address(wrong: str) -> None:
+    with pytest.raises(BadAddress):
+        decoded(wrong)
+
+
+def test_a_plain_name_is_no_address_of_parts() -> None:
     assert parse("plain") is None
+
+
+def test_an_exchange_without_a_key() -> None:
     found: Any = parse("/exchange/e")
-    assert (found.name, found.key) == ("e", None)
+    assert found.name == "e"
+    assert found.key is None
+
+
+@pytest.mark.parametrize("address", ["amqps://host/none", "amqps://host", "http://host/q", "amqps://host/"])
+def test_a_uri_of_no_node_is_refused(user: User, address: str) -> None:
+    assert user.refused(user.session().open_sender(address)) == "amqp:not-found"
+    assert user.refused(user.session().open_receiver(address)) == "amqp:not-found"
+
+
+def test_a_uri_makes_the_queue_of_its_path() -> None:
+    world = World(auto_create=True)
+    user = world.connect()
+    assert user.sender("amqps://host/new").is_open
+    assert "new" in world.hub.model.vhosts["/"].queues
+    assert user.refused(user.session().open_sender("amqps://host/$cbs")) == "amqp:not-found"
+
+
+def test_a_queue_with_the_name_of_a_uri_is_found_by_it(world: World, user: User) -> None:
+    world.queue("amqps://host/q")
+    assert user.send(user.sender("amqps://host/q"), b"it") == [amqp.Accepted()]
+    assert world.ready("amqps://host/q") == [b"it"]
+    assert world.ready("q") == []

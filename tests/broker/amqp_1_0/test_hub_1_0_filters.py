@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio.amqp_1_0 import Decimal64, Described, Message, Properties, Source, Symbol, ULong
+from amqp_sansio.broker import BrokerLimits
 from tests.kit.hub_1_0 import User, World
 
 SELECTOR = Symbol("apache.org:selector-filter:string")
@@ -75,18 +76,23 @@ def test_no_selector_harms_a_publisher(world: World, selector: str, chosen: list
     assert not other.failures() and not other.is_cut
 
 
-def test_a_filter_that_is_wrong_refuses_the_link_and_an_unknown_one_is_left_out(world: World, user: User) -> None:
-    session = user.session()
-    for descriptor, value in (
-        (SELECTOR, "colour ="),
-        (SELECTOR, "(" * 101 + "TRUE" + ")" * 101),
-        (SELECTOR, 7),
-        (HEADERS, "x"),
-        (HEADERS, {"a": 1}),
-        (HEADERS, {"x-match": Symbol("some")}),
-    ):
-        source = Source("jobs", filter={Symbol("f"): Described(descriptor, value)})
-        assert user.refused(session.open_receiver(source)) == "amqp:invalid-field"
+@pytest.mark.parametrize(
+    ("descriptor", "value"),
+    [
+        pytest.param(SELECTOR, "colour =", id="half a selector"),
+        pytest.param(SELECTOR, "(" * 101 + "TRUE" + ")" * 101, id="a selector nested too deep"),
+        pytest.param(SELECTOR, 7, id="a selector that is no text"),
+        pytest.param(HEADERS, "x", id="headers that are no map"),
+        pytest.param(HEADERS, {"a": 1}, id="headers without x-match"),
+        pytest.param(HEADERS, {"x-match": Symbol("some")}, id="an unknown x-match"),
+    ],
+)
+def test_a_filter_that_is_wrong_refuses_the_link(user: User, descriptor: Symbol, value: Any) -> None:
+    source = Source("jobs", filter={Symbol("f"): Described(descriptor, value)})
+    assert user.refused(user.session().open_receiver(source)) == "amqp:invalid-field"
+
+
+def test_an_unknown_filter_is_left_out(user: User) -> None:
     unknown = {
         Symbol("a"): Described(Symbol("made:up"), 1),
         Symbol("b"): Described(ULong(99), 1),
@@ -232,3 +238,26 @@ def test_a_binding_filter_that_changed_moves_the_binding(
     assert user.bodies(link)[-1] == "twod"
     exchange = world.hub.model.vhosts["/"].exchanges[address]
     assert len(list(exchange.bindings)) == 1
+
+
+@pytest.mark.rule("1.0/filter-set/keys-values")
+@pytest.mark.parametrize("value", ["A", None], ids=["a session", "the next session"])
+def test_a_filter_without_a_descriptor_is_one_that_the_broker_does_not_know(
+    world: World, user: User, value: str | None
+) -> None:
+    """Service Bus's session filter: a plain string among described filters."""
+    wanted = {Symbol("com.microsoft:session-filter"): value, Symbol("mine"): Described(TOPIC, "a.*")}
+    link = user.receiver(Source("jobs", filter=wanted), credit=100)
+    source: Any = link.source
+    assert source.filter == {Symbol("mine"): Described(TOPIC, "a.*")}
+    put(world, "a.b", "c")
+    assert user.bodies(link) == ["a.b"]
+
+
+def test_a_selector_is_bounded_by_the_limits_of_the_broker() -> None:
+    world = World(limits=BrokerLimits(selector=20))
+    world.queue("jobs")
+    user = world.connect()
+    assert filtered(user, "jobs", SELECTOR, "a = 1").is_attached
+    source = Source("jobs", filter={Symbol("mine"): Described(SELECTOR, "a = 1 OR a = 2 OR a = 3")})
+    assert user.refused(user.session().open_receiver(source)) == "amqp:invalid-field"

@@ -414,12 +414,17 @@ def test_a_browser_sees_each_message_once_and_changes_nothing(world: World, user
 
 
 @pytest.mark.parametrize("payload", [b"\x00Sw@\x00SpE", b"plain", b"\x00Su\x40"], ids=["order", "none", "type"])
-def test_what_is_no_message_ends_its_link(world: World, user: User, payload: bytes) -> None:
+def test_what_is_no_message_is_rejected_and_its_link_goes_on(world: World, user: User, payload: bytes) -> None:
     sender = user.sender("jobs")
-    sender.send(payload)
-    assert user.refused(sender) == "amqp:decode-error"
-    assert world.state("jobs") == (0, 0)
-    assert user.end.is_open
+    bad = sender.send(payload)
+    good = sender.send(amqp.Message(b"next").encode())
+    world.pump()
+    assert isinstance(bad.result, amqp.Rejected)
+    assert bad.result.error is not None
+    assert bad.result.error.condition == "amqp:decode-error"
+    assert good.result == amqp.Accepted()
+    assert world.ready("jobs") == [b"next"]
+    assert sender.is_open
 
 
 def test_a_broker_that_says_it_is_rabbitmq_tells_where_messages_were_published() -> None:
@@ -467,3 +472,78 @@ def test_everything_pickles_in_the_middle(world: World) -> None:
     link.flow(1)
     assert user.bodies() == [b"three"]
     assert world.state("jobs") == (0, 1)
+
+
+def test_a_message_above_the_links_size_is_told_and_not_sent() -> None:
+    world = World(history=100)
+    world.queue("jobs")
+    user = world.connect()
+    session = user.session()
+    link = session.open_receiver("jobs", credit=5, max_message_size=100)
+    world.put("jobs", bytes(200), b"small", bytes(200))
+    world.pump()
+    assert [each.message.body for each in user.take(link)] == [b"small"]
+    (warning,) = world.hub.take_warnings()
+    assert "octets, the link takes 100" in warning
+    history = world.hub.model.history
+    assert history is not None
+    assert [each.kind for each in history.records if each.reason] == ["withheld"] * 2
+
+
+UNREADABLE = b"\x00\x53\x75\xa0\x05no"
+"""A data section whose octets end early."""
+
+
+@pytest.mark.parametrize("settled", [False, True])
+def test_what_cannot_be_read_as_a_message_is_in_history_and_log(settled: bool) -> None:
+    world = World(history=100)
+    world.queue("jobs")
+    user = world.connect()
+    link: Any = user.session().open_sender("jobs")
+    world.pump()
+    for octets in (UNREADABLE, UNREADABLE):
+        pending = link.send(octets, settled=settled)
+        world.pump()
+        assert settled or isinstance(pending.result, amqp.Rejected)
+    link.send(amqp.Message(b"good"))
+    world.pump()
+    assert link.is_open
+    assert world.state("jobs") == (1, 0)
+    history = world.hub.model.history
+    assert history is not None
+    rows = [each for each in history.records if each.kind == "unreadable"]
+    assert [(each.routing_key, each.user) for each in rows] == [("jobs", "guest")] * 2
+    contents: list[Any] = [each.content for each in rows]
+    assert [each.payload for each in contents] == [UNREADABLE] * 2
+    assert all(each.reason for each in rows)
+    (warning,) = world.hub.take_warnings()
+    assert "can't be read" in warning
+
+
+@pytest.mark.parametrize("settled", [False, True])
+def test_a_strict_broker_ends_the_link_of_what_is_no_message(settled: bool) -> None:
+    world = World(history=100, strict=True)
+    world.queue("jobs")
+    user = world.connect()
+    session = user.session()
+    link: Any = session.open_sender("jobs")
+    world.pump()
+    link.send(UNREADABLE, settled=settled)
+    world.pump()
+    assert not link.is_open
+    assert session.is_open
+    assert world.hub.take_warnings()
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_strict_broker_ends_the_connection_of_an_odd_field(strict: bool) -> None:
+    world = World(strict=strict)
+    world.queue("jobs")
+    user = world.connect()
+    session = user.session()
+    # Service Bus's clients send the filter for a session as a plain string among described ones.
+    session.open_receiver(amqp.Source("jobs", filter={amqp.Symbol("com.microsoft:session-filter"): "one"}))
+    world.pump()
+    report = user.end.report
+    assert (report is not None) is strict
+    assert report is None or report.condition in ("amqp:decode-error", "amqp:invalid-field")

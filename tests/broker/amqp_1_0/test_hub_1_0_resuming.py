@@ -8,8 +8,8 @@ from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.broker.frontends.amqp_1_0.links import Termini
 from amqp_sansio.broker.limits import BrokerLimits
 from amqp_sansio.broker.model.commands import DeleteExchange, DeleteQueue
-from tests.kit.facing_1_0 import octets_of, parse
 from tests.kit.hub_1_0 import User, World, browsing
+from tests.kit.octets_1_0 import octets_of, parse
 
 NEVER = amqp.TerminusExpiryPolicy.NEVER
 

@@ -650,3 +650,24 @@ def test_transactions_that_are_rolled_back_together_get_nothing_of_each_other(
     (talk.controller.sender.close if closed else talk.controller.sender.detach)()
     assert [(each.body, each.state) for each in talk.user.take(other)] == [(b"1", None)]
     assert talk.state() == (0, 3)
+
+
+@pytest.mark.parametrize("fail", [False, True], ids=["commit", "roll back"])
+@pytest.mark.parametrize("settled", [False, True], ids=["unsettled", "settled"])
+@pytest.mark.parametrize(
+    ("state", "left"), [(amqp.Accepted(), 0), (amqp.Released(), 1), (amqp.Modified(), 1), (amqp.Rejected(), 0)]
+)
+def test_a_plain_outcome_behind_a_transactional_one_counts(
+    txn_id: bytes, talk: Talk, state: Any, left: int, settled: bool, fail: bool
+) -> None:
+    """It is said without the transaction, which can't have its own outcome any more: it isn't committed."""
+    receiver, (it,) = talk.taken(b"one")
+    said = amqp.TransactionalState(txn_id, amqp.Accepted())
+    receiver.update([it], said, settled=False)
+    receiver.update([it], state, settled=settled)
+    talk.state()
+    outcome = talk.roll_back(txn_id) if fail else talk.commit(txn_id)
+    assert outcome == amqp.Accepted() if fail else condition(outcome) == ROLLBACK
+    assert talk.state() == (left, 0)
+    assert receiver.is_open
+    assert talk.session.is_open

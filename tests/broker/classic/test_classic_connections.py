@@ -27,8 +27,8 @@ def test_who_says_the_password_is_let_in(version: Version, mechanism: Any) -> No
     world = World(users=USERS, vhosts=TEST)
     user = world.client(version=version, sasl=mechanism("me", "s3cret"), vhost="/mine")
     assert user.take(Opened)
-    assert user.end.front is not None
-    assert user.end.front.describe() == ("me", "/mine")
+    assert user.client.front is not None
+    assert user.client.front.describe() == ("me", "/mine")
     wrong = world.client(version=version, sasl=mechanism("me", "guess"), vhost="/mine")
     report = wrong.report
     if version is AMQP_0_9_1:
@@ -52,13 +52,17 @@ def test_a_virtual_host_that_is_not_for_somebody(dialect: str, vhost: str, unkno
     assert user.report.text == f"{names[code]} - {text}"
 
 
+@pytest.mark.parametrize(
+    "name", ["publisher_confirms", "basic.nack", "consumer_cancel_notify", "direct_reply_to", "connection.blocked"]
+)
+def test_the_broker_announces_what_it_has_of_rabbits_extensions(name: str) -> None:
+    capabilities: Any = World().client().end.peer_properties["capabilities"]
+    assert capabilities[name] is True
+
+
 @pytest.mark.rule("0-9-1/rabbitmq/no-host-property")
-def test_the_broker_announces_what_it_has_of_rabbits_extensions() -> None:
-    properties = World().client().core.peer_properties
-    capabilities: Any = properties["capabilities"]
-    for name in ("publisher_confirms", "basic.nack", "consumer_cancel_notify", "direct_reply_to", "connection.blocked"):
-        assert capabilities[name] is True
-    assert "host" not in properties
+def test_the_broker_does_not_announce_its_host() -> None:
+    assert "host" not in World().client().end.peer_properties
 
 
 @ALL
@@ -102,13 +106,13 @@ def test_publishers_are_told_when_the_broker_is_full() -> None:
     channel.declare("q")
     channel.publish(b"x" * 2000, "q")
     assert channel.user.take(Blocked)
-    assert channel.user.end.receive_budget == 0
+    assert channel.user.client.receive_budget == 0
     assert not quiet.user.take(Blocked)
     assert world.client().take(Blocked)
     late.user.take(Blocked)
     late.get("q", no_ack=True)
     assert channel.user.take(Unblocked)
-    assert channel.user.end.receive_budget > 0
+    assert channel.user.client.receive_budget > 0
     channel.publish(b"y", "q")
     assert late.get("q").body == b"y"
 
@@ -138,7 +142,7 @@ def test_a_broker_that_ends_says_so(world: World, channel: Talk) -> None:
 
 def test_a_secret_is_renewed() -> None:
     user = World().client()
-    handle = user.core.call(user.make("connection.update-secret", new_secret=b"x", reason="old"))
+    handle = user.end.call(user.make("connection.update-secret", new_secret=b"x", reason="old"))
     user.world.pump()
     assert handle.result.NAME == "connection.update-secret-ok"
 
@@ -247,7 +251,7 @@ def test_an_answer_goes_to_nobody_when_the_asking_channel_is_gone(world: World) 
     answering.declare("rpc")
     asking.publish(b"question", "rpc", properties={"reply_to": "amq.rabbitmq.reply-to"})
     address = answering.get("rpc").properties.reply_to
-    asking.user.lose()
+    asking.user.cut()
     answering.publish(b"answer", address, mandatory=True)
     assert len(answering.returned()) == 1
     assert list(world.hub.model.vhosts["/"].queues) == ["rpc"]

@@ -9,7 +9,7 @@ from amqp_sansio._classic.codec.dialect import DIALECTS, get_dialect
 from amqp_sansio.broker import Hub, Settings
 from tests.kit.hub_classic import World, version_of
 from tests.kit.observing import frame, header
-from tests.kit.pair import server_config
+from tests.kit.pair_classic import server_config
 
 DAMAGED = {b"\x01xI\0\0\0\x01": b"\x01x\xff\0\0\0\x01", b"\x01xI\0\0\0\x02": b"\x01xA\0\0\0\x09"}
 """A table's entry, by what it is replaced: a tag that there isn't, and an array that goes beyond the table."""
@@ -43,7 +43,7 @@ def test_a_damaged_table_in_any_method(name: str, kind: type[Any], field: str, e
     talk, other = world.channel(), world.channel()
     damaged = _payload(name, kind, field, entry).replace(entry, DAMAGED[entry])
     octets = frame(1, 0 if kind.CLASS_ID == 10 else talk.number, damaged)
-    talk.user.end.receive_data(octets, world.now)
+    talk.user.client.receive_data(octets, world.now)
     world.pump()
     assert talk.error[:2] == ("connection", 502)
     assert other.declare("q") == "q"
@@ -74,7 +74,7 @@ def test_tables_that_nobody_checked_beforehand_are_answered_when_they_are_read(n
     talk, other = [world.client(version=version_of(name), dialect=get_dialect(name)).channel() for _ in range(2)]
     declare = _payload(name, get_dialect(name).named["queue.declare"], "arguments", entry)
     octets = frame(1, talk.number, declare.replace(entry, DAMAGED[entry]))
-    talk.user.end.receive_data(octets, world.now)
+    talk.user.client.receive_data(octets, world.now)
     world.pump()
     assert talk.error[:2] == ("connection", 502)
     assert other.declare("q") == "q"
@@ -93,7 +93,7 @@ def test_damaged_headers_of_a_message(name: str, validate: bool | None) -> None:
     publish = talk.make("basic.publish", exchange="amq.headers").encode(dialect.tables)
     raw = b"\x20\0\0\0\0\x07\x01x\xff\0\0\0\x01"
     octets = frame(1, talk.number, publish) + header(talk.number, 0, raw)
-    talk.user.end.receive_data(octets, world.now)
+    talk.user.client.receive_data(octets, world.now)
     world.pump()
     if validate is None:
         assert talk.error[:2] == ("connection", 502)

@@ -11,7 +11,7 @@ from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.broker.frontends.classic.frontend import ClassicFrontend
 from tests.kit.hub_classic import World
 from tests.kit.observing import frame
-from tests.kit.pair import Pair, client_config, server_config
+from tests.kit.pair_classic import Pair, client_config, server_config
 
 VERSIONS = pytest.mark.parametrize("version", [AMQP_0_9_1, AMQP_0_8], ids=lambda each: each.label)
 NAMES = {"rabbitmq": "-rabbit", "specification": "", "qpid": "-qpid"}
@@ -71,7 +71,7 @@ def test_clients_made_for_rabbitmq_get_in_whatever_the_dialect(version: Version,
     """Their properties have names that the specification forbids."""
     capabilities = {"capabilities": {"basic.nack": True, "x-y": True}}
     user = _set_to(name).client(version=version, properties=capabilities)
-    assert user.core.is_open
+    assert user.end.is_open
 
 
 def test_only_those_dialects_can_be_set() -> None:
@@ -83,7 +83,7 @@ def test_only_those_dialects_can_be_set() -> None:
 def test_what_a_dialect_lacks_is_not_announced() -> None:
     announced: dict[str, set[str]] = {}
     for name in ("", *NAMES):
-        properties = _set_to(name).client().core.peer_properties
+        properties = _set_to(name).client().end.peer_properties
         announced[name] = set(dict(properties.get("capabilities", {})))
     assert announced[""] == announced["rabbitmq"] > announced["qpid"]
     assert "publisher_confirms" in announced["qpid"]
@@ -138,8 +138,8 @@ def test_a_channel_more_than_agreed(world: World, dialect: str, code: int) -> No
     user = world.client(channel_max=3)
     for _ in range(3):
         user.channel()
-    opening = user.make("channel.open").encode(user.core.dialect.tables)
-    user.end.receive_data(frame(1, 4, opening), world.now)
+    opening = user.make("channel.open").encode(user.end.dialect.tables)
+    user.client.receive_data(frame(1, 4, opening), world.now)
     world.pump()
     assert user.report.code == code
 
@@ -147,9 +147,20 @@ def test_a_channel_more_than_agreed(world: World, dialect: str, code: int) -> No
 @pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-8-rabbit"])
 def test_rabbitmq_counts_channels_whatever_their_numbers(world: World, dialect: str) -> None:
     user = world.client(channel_max=3)
-    opening = user.make("channel.open").encode(user.core.dialect.tables)
-    user.end.receive_data(frame(1, 65535, opening), world.now)
-    user.end.next_event()
-    assert frame(1, 65535, user.make("channel.open-ok").encode(user.core.dialect.tables)) in user.end.data_to_send(
+    opening = user.make("channel.open").encode(user.end.dialect.tables)
+    user.client.receive_data(frame(1, 65535, opening), world.now)
+    user.client.next_event()
+    assert frame(1, 65535, user.make("channel.open-ok").encode(user.end.dialect.tables)) in user.client.data_to_send(
         world.now
     )
+
+
+@pytest.mark.parametrize(("dialect", "stays"), [("0-8-rabbit", True), ("0-8-qpid", True), ("0-8", False)])
+def test_an_exclusive_queue_of_0_8_goes_after_its_last_use_by_the_letter_alone(dialect: str, stays: bool) -> None:
+    """In Qpid's brokers, as in RabbitMQ, it goes with its connection."""
+    world = World(dialect)
+    channel = world.channel()
+    channel.declare("mine", exclusive=True)
+    tag = channel.consume("mine")
+    channel.call("basic.cancel", consumer_tag=tag)
+    assert ("mine" in world.hub.model.vhosts["/"].queues) is stays

@@ -10,8 +10,8 @@ from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model import commands
 from amqp_sansio.broker.snapshot import dumps, loads
-from tests.kit.facing import frames_of
 from tests.kit.hub_classic import Talk, World
+from tests.kit.octets_classic import frames_of
 
 RABBIT = pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-8-rabbit"])
 SPEC = pytest.mark.parametrize("dialect", ["0-9-1", "0-8"])
@@ -39,9 +39,16 @@ def queue(world: World, name: str = "q", **fields: Any) -> Talk:
 @pytest.mark.parametrize("size", [0, 1, 128, 9000, 131_064, 400_000])
 def test_a_message_goes_through_octet_by_octet(channel: Talk, dialect: str, size: int) -> None:
     properties = BasicProperties(
-        content_type="text/plain", headers={"a": "b", "n": 1}, delivery_mode=2, priority=3, correlation_id="c",
-        message_id="m", timestamp=1, type="t", app_id="a",
-    )  # fmt: skip
+        content_type="text/plain",
+        headers={"a": "b", "n": 1},
+        delivery_mode=2,
+        priority=3,
+        correlation_id="c",
+        message_id="m",
+        timestamp=1,
+        type="t",
+        app_id="a",
+    )
     body = bytes(range(256)) * (size // 256) + bytes(size % 256)
     tag = channel.consume("q")
     channel.publish(body, "q", properties=properties)
@@ -109,9 +116,9 @@ def test_what_was_not_acknowledged_goes_back(world: World, how: str) -> None:
     if how == "channel":
         channel.close()
     elif how == "connection":
-        channel.user.core.close()
+        channel.user.end.close()
     elif how == "transport":
-        channel.user.lose()
+        channel.user.cut()
     else:
         channel.call("queue.declare", queue="absent", passive=True)
     world.pump()
@@ -124,7 +131,14 @@ def test_what_was_not_acknowledged_goes_back(world: World, how: str) -> None:
 @pytest.mark.rule("0-9-1/basic.reject/requeue", "0-9-1/basic.deliver/poison", "0-8/basic.deliver/poison")
 def test_refused_messages_are_gone_or_dead(world: World) -> None:
     channel = queue(
-        world, arguments={"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead", "x-delivery-limit": 2}
+        world,
+        durable=True,
+        arguments={
+            "x-dead-letter-exchange": "",
+            "x-dead-letter-routing-key": "dead",
+            "x-queue-type": "quorum",
+            "x-delivery-limit": 2,
+        },
     )
     channel.declare("dead")
     channel.consume("q")
@@ -195,7 +209,7 @@ def test_recovering_delivers_again(world: World, channel: Talk, dialect: str, re
     other = world.channel()
     other.consume("q", "other")
     name = "basic.recover"
-    if channel.user.core.dialect.replies[channel.make(name).ID]:
+    if channel.user.end.dialect.replies[channel.make(name).ID]:
         assert channel.call(name, requeue=requeue) is not None
     else:
         channel.send(name, requeue=requeue)
@@ -348,9 +362,11 @@ def test_publishes_are_confirmed() -> None:
     channel.call("queue.bind", queue="both", exchange="amq.fanout")
     channel.call("confirm.select")
     handles = [
-        channel.publish(b"1", "q"), channel.publish(b"2", "absent", mandatory=True), channel.publish(b"3", "absent"),
+        channel.publish(b"1", "q"),
+        channel.publish(b"2", "absent", mandatory=True),
+        channel.publish(b"3", "absent"),
         channel.publish(b"4", exchange="amq.fanout"),
-    ]  # fmt: skip
+    ]
     outcomes = [type(each.result).__name__ for each in handles]
     assert outcomes == ["Accepted", "Returned", "Accepted", "Rejected"]
     assert handles[1].result == Returned(312, "NO_ROUTE")
@@ -362,10 +378,10 @@ def test_a_confirm_is_not_lost_when_the_channel_closes_at_once(channel: Talk) ->
     channel.call("confirm.select")
     channel.core.publish(b"x", routing_key="q")
     channel.core.close()
-    end = channel.user.end
-    end.receive_data(channel.user.core.data_to_send(0.0), 0.0)
+    end = channel.user.client
+    end.receive_data(channel.user.end.data_to_send(0.0), 0.0)
     end.next_event()
-    assert [each.name for each in frames_of(channel.user.core.dialect, end.data_to_send(0.0))] == [
+    assert [each.name for each in frames_of(channel.user.end.dialect, end.data_to_send(0.0))] == [
         "basic.ack",
         "channel.close-ok",
     ]
@@ -474,7 +490,7 @@ def test_who_does_not_read_holds_up_only_himself() -> None:
         fast.publish(b"x" * 500, "q")
         fast.publish(b"%d" % number, "f")
     assert len(fast.deliveries()) == 200
-    assert slow.user.end.send_backlog < 30_000
+    assert slow.user.client.send_backlog < 30_000
     assert world.hub.model.vhosts["/"].queues["q"].ready > 150
     slow.user.reads = True
     world.pump()
@@ -488,7 +504,7 @@ def test_a_hub_with_clients_pickles(world: World, channel: Talk) -> None:
     channel.publish(b"2", "q")
     channel.deliveries()
     copy: World = loads(dumps(world))
-    user = copy.clients[0]
+    user = copy.users[0]
     again = Talk(user, 1)
     again.accept(1)
     assert again.bodies() == [b"2"]
@@ -526,7 +542,7 @@ def test_a_message_that_this_version_can_not_say_is_dead(world: World) -> None:
     channel = queue(world, arguments={"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"})
     channel.declare("dead")
     channel.call("queue.bind", queue="q", exchange="amq.fanout")
-    dialect = channel.user.core.dialect
+    dialect = channel.user.end.dialect
     model = world.hub.model
     publisher = model.apply(commands.OpenOwner("/"), 0.0)
     content = ClassicContent(dialect.version, b"\0\0", dialect.tables, b"x")
@@ -557,3 +573,35 @@ def test_consumers_take_turns_when_a_channel_takes_content_again(channel: Talk, 
     assert channel.deliveries() == []
     channel.call("channel.flow", active=True)
     assert sorted(each.consumer_tag for each in channel.deliveries()) == sorted(tags * 2)
+
+
+# Messages that can't be sent to their consumer.
+
+
+@pytest.mark.parametrize("no_ack", [False, True])
+@BOTH
+def test_a_message_above_the_consumers_frames_is_told_and_not_sent(dialect: str, no_ack: bool) -> None:
+    """Its header is one frame, which the client's frame-max doesn't allow."""
+    world = World(f"{dialect}-rabbit", history=100)
+    channel = world.channel()
+    small = world.client(frame_max=4096).channel()
+    channel.declare("q")
+    tag = small.consume("q", no_ack=no_ack)
+    for body in (b"big", b"small", b"big"):
+        channel.publish(body, "q", properties={"headers": {"h": "v" * 5000 if body == b"big" else ""}})
+    assert small.bodies() == [b"small"]
+    (warning,) = world.hub.take_warnings()
+    assert warning.startswith(f"a message of queue 'q' can't be sent to consumer {tag!r} of user 'guest' and ")
+    assert ("is lost" in warning) is no_ack
+    assert "4096" in warning
+    assert world.hub.take_warnings() == ()
+    history = world.hub.model.history
+    assert history is not None
+    told = [(each.kind, each.consumer) for each in history.records if each.kind in ("dropped", "withheld")]
+    assert told == [("dropped" if no_ack else "withheld", tag)] * 2
+    # Who takes larger frames gets it.
+    channel.consume("q", no_ack=True)
+    assert channel.bodies() == ([] if no_ack else [b"big", b"big"])
+    # A pickled broker remembers whom it told of.
+    again = loads(dumps(world.hub))
+    assert again.take_warnings() == ()

@@ -18,7 +18,7 @@ class FileTalk(Talk):
 
     def __init__(self, world: World, offset: int = 0) -> None:
         user = world.client()
-        number = user.core.open_channel().number
+        number = user.end.open_channel().number
         world.pump()
         super().__init__(user, number)
         self.offset = offset
@@ -65,9 +65,13 @@ class FileTalk(Talk):
 
 @OLD
 @pytest.mark.rule(
-    "0-8/file/grammar", "0-8/file/storage", "0-8/file.publish/staged-first", "0-8/file.publish/blank-default",
-    "0-8/file.open/content-size", "0-8/file.open-ok/staging",
-)  # fmt: skip
+    "0-8/file/grammar",
+    "0-8/file/storage",
+    "0-8/file.publish/staged-first",
+    "0-8/file.publish/blank-default",
+    "0-8/file.open/content-size",
+    "0-8/file.open-ok/staging",
+)
 @pytest.mark.parametrize("size", [0, 1, 1000, 300_000])
 def test_a_file_goes_through(world: World, size: int) -> None:
     channel, reader = FileTalk(world), FileTalk(world)
@@ -99,7 +103,7 @@ def test_a_client_that_has_a_part_gets_the_rest(world: World) -> None:
 @pytest.mark.rule("0-8/file.deliver/poison")
 def test_files_are_settled(world: World, dialect: str) -> None:
     channel, other = FileTalk(world), FileTalk(world)
-    channel.declare("q", arguments={"x-delivery-limit": 20} if dialect != "0-8" else {})
+    channel.declare("q", arguments={"x-queue-type": "quorum", "x-delivery-limit": 20} if dialect != "0-8" else {})
     channel.call("file.consume", queue="q", consumer_tag="c")
     for body in (b"1", b"2", b"3", b"4"):
         channel.publish_file(body, "q")
@@ -200,9 +204,14 @@ def test_a_file_consumer_that_was_cancelled_on_the_way(world: World, channel: Ta
 
 @OLD
 @pytest.mark.rule(
-    "0-8/stream/grammar", "0-8/stream/auto-ack", "0-8/stream.publish/blank-default", "0-8/stream.deliver/queue-notnull",
-    "0-8/stream.qos/may-ignore", "0-8/stream.consume/min-16", "0-8/stream/priority-2",
-)  # fmt: skip
+    "0-8/stream/grammar",
+    "0-8/stream/auto-ack",
+    "0-8/stream.publish/blank-default",
+    "0-8/stream.deliver/queue-notnull",
+    "0-8/stream.qos/may-ignore",
+    "0-8/stream.consume/min-16",
+    "0-8/stream/priority-2",
+)
 def test_streams_go_through_and_need_no_acknowledgement(world: World, channel: Talk) -> None:
     channel.declare("q")
     for priority in (0, 9, 4):
@@ -295,9 +304,9 @@ def test_a_realm_is_somebodys_alone() -> None:
     world = World("0-8")
     first, second = world.channel(), world.client()
     first.call("access.request", realm="/data", exclusive=True, read=True)
-    number = second.core.open_channel().number
+    number = second.end.open_channel().number
     world.pump()
-    waiting = second.core.channel(number)
+    waiting = second.end.channel(number)
     waiting.call(second.make("access.request", realm="/data", read=True))
     world.pump()
     (closed,) = second.take(Closed)

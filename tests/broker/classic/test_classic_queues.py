@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from amqp_sansio._classic.codec.dialect import get_dialect
 from tests.kit.hub_classic import Talk, World, refused
 
 ALL = pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-9-1", "0-8-rabbit", "0-8"])
@@ -51,15 +52,21 @@ def test_an_empty_key_of_a_named_queue_stays_empty(channel: Talk) -> None:
 
 @ALL
 @pytest.mark.rule(
-    "0-9-1/queue.bind/no-current-queue", "0-9-1/queue.unbind/no-current-queue", "0-9-1/queue.purge/no-current-queue",
-    "0-9-1/queue.delete/no-current-queue", "0-8/queue.bind/no-current-queue", "0-8/queue.purge/no-current-queue",
-    "0-8/queue.delete/no-current-queue", "0-8/basic.consume/no-current-queue", "0-8/basic.get/no-current-queue",
-)  # fmt: skip
+    "0-9-1/queue.bind/no-current-queue",
+    "0-9-1/queue.unbind/no-current-queue",
+    "0-9-1/queue.purge/no-current-queue",
+    "0-9-1/queue.delete/no-current-queue",
+    "0-8/queue.bind/no-current-queue",
+    "0-8/queue.purge/no-current-queue",
+    "0-8/queue.delete/no-current-queue",
+    "0-8/basic.consume/no-current-queue",
+    "0-8/basic.get/no-current-queue",
+)
 @pytest.mark.parametrize(
     "name", ["queue.bind", "queue.purge", "queue.delete", "basic.get", "basic.consume", "queue.unbind"]
 )
 def test_an_empty_name_where_no_queue_was_declared(channel: Talk, dialect: str, name: str) -> None:
-    if name not in channel.user.core.dialect.named:
+    if name not in channel.user.end.dialect.named:
         assert (dialect, name) == ("0-8", "queue.unbind")
         return
     channel.core.declared = True
@@ -70,11 +77,17 @@ def test_an_empty_name_where_no_queue_was_declared(channel: Talk, dialect: str, 
 
 @ALL
 @pytest.mark.rule(
-    "0-9-1/queue.declare/exclusive-both", "0-8/queue.declare/exclusive-both", "0-9-1/queue.declare/exclusive-lifetime",
-    "0-9-1/queue.declare/exclusive-other-owner", "0-8/queue.declare/exclusive-other-owner",
-    "0-9-1/rabbitmq/exclusive-scope", "0-9-1/rabbitmq/exclusive-first", "0-9-1/rabbitmq/durable-exclusive",
-    "0-9-1/connection/closed-exclusive", "0-8/queue.declare/exclusive-implies-auto-delete",
-)  # fmt: skip
+    "0-9-1/queue.declare/exclusive-both",
+    "0-8/queue.declare/exclusive-both",
+    "0-9-1/queue.declare/exclusive-lifetime",
+    "0-9-1/queue.declare/exclusive-other-owner",
+    "0-8/queue.declare/exclusive-other-owner",
+    "0-9-1/rabbitmq/exclusive-scope",
+    "0-9-1/rabbitmq/exclusive-first",
+    "0-9-1/rabbitmq/durable-exclusive",
+    "0-9-1/connection/closed-exclusive",
+    "0-8/queue.declare/exclusive-implies-auto-delete",
+)
 @pytest.mark.parametrize(
     ("name", "fields"),
     [
@@ -97,7 +110,7 @@ def test_an_exclusive_queue_is_its_connections_alone(
     assert sibling.count("q") == 0
     channel.declare("shared")
     other = world.channel()
-    if name not in other.user.core.dialect.named:
+    if name not in other.user.end.dialect.named:
         assert (dialect, name) == ("0-8", "queue.unbind")
         return
     assert other.count("shared") == 0
@@ -106,7 +119,7 @@ def test_an_exclusive_queue_is_its_connections_alone(
     assert other.error[2].startswith(
         "RESOURCE_LOCKED - cannot obtain exclusive access to locked queue 'q' in vhost '/'. It could be originally"
     )
-    user.core.close()
+    user.end.close()
     world.pump()
     assert list(world.hub.model.vhosts["/"].queues) == ["shared"]
 
@@ -217,9 +230,10 @@ def test_a_durable_queue_and_a_transient_exchange(channel: Talk, dialect: str) -
 
 
 @pytest.mark.rule(
-    "0-9-1/rabbitmq/exchange.bind.duplicate-ok", "0-9-1/rabbitmq/exchange.bind.cycles",
+    "0-9-1/rabbitmq/exchange.bind.duplicate-ok",
+    "0-9-1/rabbitmq/exchange.bind.cycles",
     "0-9-1/rabbitmq/exchange.bind.deliver-once",
-)  # fmt: skip
+)
 def test_exchanges_are_bound_to_exchanges(channel: Talk) -> None:
     for name in ("a", "b", "c"):
         channel.call("exchange.declare", exchange=name, type="fanout")
@@ -272,10 +286,15 @@ def test_a_header_without_a_value_matches_what_is_there(channel: Talk) -> None:
 
 @ALL
 @pytest.mark.rule(
-    "0-9-1/exchange.declare/min-16", "0-8/exchange.declare/min-16", "0-9-1/queue.declare/min-256",
-    "0-8/queue.declare/min-256", "0-9-1/basic.consume/min-16", "0-8/basic.consume/min-16",
-    "0-9-1/method/generous-limits", "0-8/method/generous-limits",
-)  # fmt: skip
+    "0-9-1/exchange.declare/min-16",
+    "0-8/exchange.declare/min-16",
+    "0-9-1/queue.declare/min-256",
+    "0-8/queue.declare/min-256",
+    "0-9-1/basic.consume/min-16",
+    "0-8/basic.consume/min-16",
+    "0-9-1/method/generous-limits",
+    "0-8/method/generous-limits",
+)
 def test_there_is_room_for_many(channel: Talk) -> None:
     for number in range(40):
         assert channel.call("exchange.declare", exchange=f"e{number}", type="direct") is not None
@@ -320,7 +339,7 @@ def test_what_is_durable_is_back_after_a_restart(world: World, channel: Talk) ->
     channel.call("queue.bind", queue="qTrue", exchange="eTrue")
     channel.publish(b"kept", exchange="eTrue", properties={"delivery_mode": 2})
     channel.publish(b"lost", exchange="eTrue")
-    channel.user.core.close()
+    channel.user.end.close()
     world.pump()
     world.hub.model.restart(0.0)
     again = world.channel()
@@ -378,3 +397,114 @@ def test_queues_by_qpids_arguments(channel: Talk) -> None:
     assert [channel.get("q").body for _ in range(2)] == [b"5", b"1"]
     channel.call("queue.declare", queue="r", arguments={"qpid.max_count": "two"})
     assert channel.error[1] in (406, 530)
+
+
+# What RabbitMQ refuses, with its texts.
+
+
+@pytest.mark.parametrize("overflow", ["drop-head", "reject-publish"])
+@pytest.mark.parametrize("how", ["nack", "close", "rollback"])
+def test_a_queue_keeps_its_length_when_messages_come_back(how: str, overflow: str) -> None:
+    world = World("0-9-1-rabbit")
+    channel, other = world.channel(), world.channel()
+    channel.declare("q", arguments={"x-max-length": 2, "x-overflow": overflow})
+    for body in (b"0", b"1"):
+        channel.publish(body, "q")
+    if how == "rollback":
+        other.call("tx.select")
+    assert [other.get("q").body for _ in range(2)] == [b"0", b"1"]
+    if how == "rollback":
+        other.accept(2, multiple=True)
+    for body in (b"2", b"3"):
+        channel.publish(body, "q")
+    if how == "nack":
+        other.send("basic.nack", delivery_tag=0, multiple=True, requeue=True)
+    else:
+        # Its transaction is rolled back with it.
+        other.close()
+    left = [found.body for found in iter(lambda: channel.get("q", no_ack=True), None)]
+    assert left == ([b"2", b"3"] if overflow == "drop-head" else [b"0", b"1", b"2", b"3"])
+
+
+@pytest.mark.parametrize("method", ["basic.ack", "basic.nack"])
+@pytest.mark.parametrize(("dialect", "is_refused"), [("0-9-1-rabbit", True), ("0-9-1-qpid", False), ("0-9-1", False)])
+def test_a_tag_that_is_settled_names_no_others(dialect: str, is_refused: bool, method: str) -> None:
+    world = World(dialect)
+    channel = world.channel()
+    channel.declare("q")
+    for _ in range(4):
+        channel.publish(b"x", "q")
+        channel.get("q")
+    if method not in get_dialect(dialect).named:
+        return
+    channel.accept(3)
+    # The client's own books refuse it, too: the octets come from one that has none.
+    channel.core.settled_to = 0
+    channel.core.unsettled[3] = None
+    channel.send(method, delivery_tag=3, multiple=True)
+    if not is_refused:
+        assert channel.core.is_open
+        return
+    kind, code, text = channel.error
+    assert (kind, code) == ("channel", 406)
+    assert text.startswith("PRECONDITION_FAILED - unknown delivery tag 3")
+
+
+@pytest.mark.parametrize(
+    ("properties", "text"),
+    [
+        ({"delivery_mode": 0}, "invalid message: {delivery_mode_unknown,0}"),
+        ({"delivery_mode": 3}, "invalid message: {delivery_mode_unknown,3}"),
+        ({"expiration": "soon"}, "invalid expiration 'soon': no_integer"),
+        ({"expiration": ""}, "invalid expiration '': no_integer"),
+        ({"expiration": "5s"}, "invalid expiration '5s': {leftover_string,\"s\"}"),
+        ({"expiration": "-1"}, "invalid expiration '-1': {value_negative,-1}"),
+        ({"expiration": "4294967296"}, "invalid expiration '4294967296': {value_too_big,4294967296}"),
+        ({"expiration": "9" * 20}, f"invalid expiration '{'9' * 20}': {{value_too_big,{'9' * 20}}}"),
+        ({"expiration": "4294967295"}, ""),
+        ({"expiration": "+5"}, ""),
+        ({"delivery_mode": 1}, ""),
+        ({"delivery_mode": 2}, ""),
+    ],
+)
+def test_properties_that_rabbitmq_refuses(properties: dict[str, Any], text: str) -> None:
+    world = World("0-9-1-rabbit")
+    channel = world.channel()
+    channel.declare("q")
+    channel.publish(b"x", "q", properties=properties)
+    if text:
+        assert channel.error == ("channel", 406, f"PRECONDITION_FAILED - {text}")
+    else:
+        assert channel.count("q") == 1
+
+
+def test_no_exclusive_consumer_has_a_queue_with_a_single_active_one() -> None:
+    world = World("0-9-1-rabbit")
+    channel = world.channel()
+    channel.declare("q", arguments={"x-single-active-consumer": True})
+    channel.call("basic.consume", queue="q", exclusive=True)
+    assert channel.error == ("channel", 403, "ACCESS_REFUSED - queue 'q' in vhost '/' in exclusive use")
+
+
+@pytest.mark.parametrize(
+    ("kind", "argument", "value"),
+    [
+        ("classic", "x-delivery-limit", 3),
+        ("classic", "x-max-in-memory-length", 3),
+        ("classic", "x-max-age", "1D"),
+        ("quorum", "x-max-priority", 3),
+        ("quorum", "x-queue-mode", "lazy"),
+    ],
+)
+@pytest.mark.parametrize("is_told", [False, True])
+def test_an_argument_of_another_type_of_queues_is_refused(kind: str, argument: str, value: Any, is_told: bool) -> None:
+    arguments = {argument: value, **({"x-queue-type": kind} if is_told or kind != "classic" else {})}
+    world = World("0-9-1-rabbit")
+    channel = world.channel()
+    channel.call("queue.declare", queue="w", arguments=arguments)
+    text = (
+        f"PRECONDITION_FAILED - invalid arg '{argument}' for queue 'w' in vhost '/' of queue type rabbit_{kind}_queue"
+    )
+    assert channel.error == ("channel", 406, text)
+    # Qpid's brokers know no types.
+    assert World("0-9-1-qpid").channel().declare("w", arguments=arguments) == "w"

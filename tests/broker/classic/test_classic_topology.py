@@ -18,11 +18,18 @@ SPEC = pytest.mark.parametrize("dialect", ["0-9-1", "0-8"])
 
 @ALL
 @pytest.mark.rule(
-    "0-9-1/exchange/required-types", "0-9-1/exchange/recommended-types", "0-9-1/exchange/required-instances",
-    "0-9-1/exchange.direct/two-instances", "0-9-1/exchange.fanout/required", "0-9-1/exchange.topic/instance",
-    "0-9-1/exchange.headers/instance", "0-9-1/rabbitmq/amq-durable",
-    "0-8/exchange/mandatory-types", "0-8/exchange/topic", "0-8/exchange.direct/two-instances",
-)  # fmt: skip
+    "0-9-1/exchange/required-types",
+    "0-9-1/exchange/recommended-types",
+    "0-9-1/exchange/required-instances",
+    "0-9-1/exchange.direct/two-instances",
+    "0-9-1/exchange.fanout/required",
+    "0-9-1/exchange.topic/instance",
+    "0-9-1/exchange.headers/instance",
+    "0-9-1/rabbitmq/amq-durable",
+    "0-8/exchange/mandatory-types",
+    "0-8/exchange/topic",
+    "0-8/exchange.direct/two-instances",
+)
 def test_every_virtual_host_has_its_exchanges(dialect: str) -> None:
     world = World(dialect, vhosts=("/", "/other"), users={"guest": "guest"})
     for vhost in ("/", "/other"):
@@ -51,10 +58,14 @@ def test_nothing_of_one_virtual_host_is_seen_in_another(dialect: str) -> None:
 
 @ALL
 @pytest.mark.rule(
-    "0-9-1/exchange.declare/durable-both", "0-8/exchange.declare/durable-both", "0-8/queue.declare/durable-both",
-    "0-9-1/queue.declare/durable-both", "0-9-1/exchange.declare/equivalent", "0-8/exchange/grammar",
+    "0-9-1/exchange.declare/durable-both",
+    "0-8/exchange.declare/durable-both",
+    "0-8/queue.declare/durable-both",
+    "0-9-1/queue.declare/durable-both",
+    "0-9-1/exchange.declare/equivalent",
+    "0-8/exchange/grammar",
     "0-8/queue/grammar",
-)  # fmt: skip
+)
 def test_what_is_declared_again_is_the_same(channel: Talk) -> None:
     for durable in (True, False):
         for _ in range(2):
@@ -111,12 +122,15 @@ def test_rabbit_compares_what_is_declared_again(
 
 @SPEC
 @pytest.mark.rule(
-    "0-9-1/exchange.declare/type-change", "0-8/exchange.declare/type-mismatch",
+    "0-9-1/exchange.declare/type-change",
+    "0-8/exchange.declare/type-mismatch",
     "0-8/exchange.declare/durable-ignored-if-exists",
-    "0-8/exchange.declare/auto-delete-ignored-if-exists", "0-8/queue.declare/durable-ignored-if-exists",
-    "0-8/queue.declare/auto-delete-ignored-if-exists", "0-9-1/queue.declare/auto-delete-ignored-if-exists",
+    "0-8/exchange.declare/auto-delete-ignored-if-exists",
+    "0-8/queue.declare/durable-ignored-if-exists",
+    "0-8/queue.declare/auto-delete-ignored-if-exists",
+    "0-9-1/queue.declare/auto-delete-ignored-if-exists",
     "0-9-1/rabbitmq/exchange.declare.auto-delete-ignored-if-exists",
-)  # fmt: skip
+)
 def test_the_specifications_compare_less_and_end_the_connection_for_a_type(channel: Talk, dialect: str) -> None:
     channel.call("exchange.declare", exchange="e", type="direct", auto_delete=True)
     channel.declare("q", auto_delete=True)
@@ -165,9 +179,13 @@ def test_an_unknown_type_ends_the_connection(dialect: str, kind: str) -> None:
 
 @ALL
 @pytest.mark.rule(
-    "0-9-1/exchange.declare/reserved", "0-8/exchange.declare/amq-prefix", "0-9-1/queue.declare/reserved",
-    "0-8/queue.declare/amq-prefix", "0-9-1/queue/naming", "0-8/queue/naming",
-)  # fmt: skip
+    "0-9-1/exchange.declare/reserved",
+    "0-8/exchange.declare/amq-prefix",
+    "0-9-1/queue.declare/reserved",
+    "0-8/queue.declare/amq-prefix",
+    "0-9-1/queue/naming",
+    "0-8/queue/naming",
+)
 @pytest.mark.parametrize("what", ["exchange", "queue"])
 def test_names_that_begin_with_amq_are_the_brokers(channel: Talk, dialect: str, what: str) -> None:
     fields: dict[str, Any] = {what: "amq.mine", **({"type": "direct"} if what == "exchange" else {})}
@@ -186,17 +204,21 @@ def test_names_of_any_characters_are_rabbits(channel: Talk) -> None:
         # A strict client refuses to send that.
         strict = World("0-9-1").channel()
         method = strict.make(name, **{name.partition(".")[0]: "a b"})
-        strict.user.end.receive_data(method_frame(1, method.encode(RABBIT)), 0.0)
+        strict.user.client.receive_data(method_frame(1, method.encode(RABBIT)), 0.0)
         strict.world.pump()
         assert strict.error[:2] == ("channel", 406)
 
 
 @ALL
 @pytest.mark.rule(
-    "0-9-1/exchange.declare/passive-not-found", "0-8/exchange.declare/passive-not-found",
-    "0-9-1/queue.declare/passive-not-found", "0-8/queue.declare/passive-not-found", "0-9-1/rabbitmq/passive-no-wait",
-    "0-9-1/exchange.declare/no-wait", "0-8/exchange.declare/nowait",
-)  # fmt: skip
+    "0-9-1/exchange.declare/passive-not-found",
+    "0-8/exchange.declare/passive-not-found",
+    "0-9-1/queue.declare/passive-not-found",
+    "0-8/queue.declare/passive-not-found",
+    "0-9-1/rabbitmq/passive-no-wait",
+    "0-9-1/exchange.declare/no-wait",
+    "0-8/exchange.declare/nowait",
+)
 @pytest.mark.parametrize("what", ["exchange", "queue"])
 @pytest.mark.parametrize("no_wait", [True, False])
 def test_looking_for_what_is_not_there(dialect: str, what: str, no_wait: bool) -> None:
@@ -209,9 +231,11 @@ def test_looking_for_what_is_not_there(dialect: str, what: str, no_wait: bool) -
 
 @ALL
 @pytest.mark.rule(
-    "0-9-1/exchange.declare/passive-ignores", "0-9-1/queue.declare/passive-ignores",
-    "0-8/exchange.declare/arguments-ignored-if-passive", "0-8/queue.declare/arguments-ignored-if-passive",
-)  # fmt: skip
+    "0-9-1/exchange.declare/passive-ignores",
+    "0-9-1/queue.declare/passive-ignores",
+    "0-8/exchange.declare/arguments-ignored-if-passive",
+    "0-8/queue.declare/arguments-ignored-if-passive",
+)
 def test_looking_compares_nothing(channel: Talk) -> None:
     channel.declare("q")
     channel.call("exchange.declare", exchange="e", type="fanout")
@@ -243,10 +267,14 @@ def test_rabbit_takes_what_is_gone_for_deleted(channel: Talk) -> None:
 
 @ALL
 @pytest.mark.rule(
-    "0-9-1/exchange.delete/if-unused", "0-8/exchange.delete/if-unused-only", "0-8/exchange.delete/if-unused-in-use",
-    "0-9-1/queue.delete/if-unused", "0-8/queue.delete/if-unused", "0-9-1/queue.delete/if-empty",
+    "0-9-1/exchange.delete/if-unused",
+    "0-8/exchange.delete/if-unused-only",
+    "0-8/exchange.delete/if-unused-in-use",
+    "0-9-1/queue.delete/if-unused",
+    "0-8/queue.delete/if-unused",
+    "0-9-1/queue.delete/if-empty",
     "0-8/queue.delete/if-empty",
-)  # fmt: skip
+)
 @pytest.mark.parametrize(
     ("name", "fields"),
     [
@@ -314,10 +342,12 @@ def test_the_close_blames_the_publish(channel: Talk) -> None:
 
 
 @pytest.mark.rule(
-    "0-9-1/rabbitmq/default-exchange-publish-only", "0-9-1/rabbitmq/exchange.bind.destination-default",
-    "0-9-1/rabbitmq/exchange.bind.source-default", "0-9-1/rabbitmq/exchange.unbind.destination-default",
+    "0-9-1/rabbitmq/default-exchange-publish-only",
+    "0-9-1/rabbitmq/exchange.bind.destination-default",
+    "0-9-1/rabbitmq/exchange.bind.source-default",
+    "0-9-1/rabbitmq/exchange.unbind.destination-default",
     "0-9-1/rabbitmq/exchange.unbind.source-default",
-)  # fmt: skip
+)
 @pytest.mark.parametrize(
     ("name", "fields"),
     [
@@ -337,10 +367,16 @@ def test_rabbits_nameless_exchange_is_only_published_to(name: str, fields: dict[
 
 
 @pytest.mark.rule(
-    "0-9-1/exchange/default-exchange", "0-9-1/exchange/default-access", "0-9-1/queue.declare/default-binding",
-    "0-9-1/exchange.direct/auto-bind", "0-8/queue.declare/default-binding", "0-9-1/queue.bind/default-exchange",
-    "0-8/exchange/default-internal", "0-8/queue.bind/internal", "0-8/queue.bind/fail",
-)  # fmt: skip
+    "0-9-1/exchange/default-exchange",
+    "0-9-1/exchange/default-access",
+    "0-9-1/queue.declare/default-binding",
+    "0-9-1/exchange.direct/auto-bind",
+    "0-8/queue.declare/default-binding",
+    "0-9-1/queue.bind/default-exchange",
+    "0-8/exchange/default-internal",
+    "0-8/queue.bind/internal",
+    "0-8/queue.bind/fail",
+)
 @SPEC
 def test_every_queue_is_bound_to_the_nameless_exchange(channel: Talk, dialect: str) -> None:
     channel.declare("q")

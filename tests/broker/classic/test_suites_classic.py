@@ -22,7 +22,7 @@ RABBIT = pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-8-rabbit"])
     ids=["no-queue", "no-exchange", "neither"],
 )
 def test_rabbit_takes_a_binding_of_what_is_gone_for_undone(channel: Talk, dialect: str, fields: dict[str, Any]) -> None:
-    if "queue.unbind" not in channel.user.core.dialect.named:
+    if "queue.unbind" not in channel.user.end.dialect.named:
         pytest.skip("the dialect has no queue.unbind")
     channel.declare("q")
     channel.call("exchange.declare", exchange="e", type="direct")
@@ -72,7 +72,7 @@ def test_what_the_engine_refuses_begins_with_the_codes_name(
 ) -> None:
     # A client of this project refuses to send that.
     method = channel.make(name, **fields)
-    channel.user.end.receive_data(method_frame(1, method.encode(TABLES)), 0.0)
+    channel.user.client.receive_data(method_frame(1, method.encode(TABLES)), 0.0)
     channel.world.pump()
     scope, found, text = channel.error
     assert (scope, found) == ("channel", code)

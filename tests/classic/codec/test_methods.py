@@ -17,7 +17,7 @@ from amqp_sansio.errors import CodecError
 from tests.kit.captures import everywhere
 from tests.kit.classic_values import every_method, records
 from tests.kit.damage import spoilt
-from tests.kit.facing import both_rules
+from tests.kit.facing_classic import both_rules
 from tests.kit.pcap_streams import METHOD, frames
 
 few = settings(max_examples=10)
@@ -87,18 +87,13 @@ def test_a_record_says_what_it_is(dialect: Dialect, kind: type[Method]) -> None:
 
 @pytest.mark.parametrize(("dialect", "kind"), RECORDS)
 @few
-@given(octets=st.binary(max_size=80))
+@given(any_octets=st.binary(max_size=80), data=st.data())
 @pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
-def test_any_octets_are_a_record_or_refused(dialect: Dialect, kind: type[Method], octets: bytes) -> None:
-    _record_or_refused(dialect, kind, octets)
-
-
-@pytest.mark.parametrize(("dialect", "kind"), RECORDS)
-@few
-@given(data=st.data())
-@pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
-def test_damaged_octets_are_a_record_or_refused(dialect: Dialect, kind: type[Method], data: st.DataObject) -> None:
+def test_any_and_damaged_octets_are_a_record_or_refused(
+    dialect: Dialect, kind: type[Method], any_octets: bytes, data: st.DataObject
+) -> None:
     octets = data.draw(records(kind, dialect.tables)).encode(dialect.tables)[4:]
+    _record_or_refused(dialect, kind, any_octets)
     _record_or_refused(dialect, kind, spoilt(data, octets))
 
 
@@ -291,24 +286,41 @@ def test_replies_and_senders_of_the_records() -> None:
     assert old.FileReturn.HAS_CONTENT
 
 
-def test_consume_of_0_8_carries_a_table_in_one_dialect_only() -> None:
-    spec, rabbit, qpid = [get_dialect(name) for name in ("0-8", "0-8-rabbit", "0-8-qpid")]
-    bare = old.BasicConsume("q", "ct")
-    without = b"\x00\x3c\x00\x14\x00\x00\x01q\x02ct\x00"
-    assert bare.encode(spec.tables) == bare.encode(rabbit.tables) == without
-    assert bare.encode(qpid.tables) == without + b"\0\0\0\0"
+CONSUME = b"\x00\x3c\x00\x14\x00\x00\x01q\x02ct\x00"
+CONSUME_WITH_TABLE = CONSUME + b"\0\0\0\x07\x01aI\0\0\0\x01"
+
+
+@pytest.mark.parametrize(
+    ("name", "octets"), [("0-8", CONSUME), ("0-8-rabbit", CONSUME), ("0-8-qpid", CONSUME + b"\0\0\0\0")]
+)
+def test_consume_of_0_8_without_arguments_has_a_table_in_one_dialect_only(name: str, octets: bytes) -> None:
+    assert old.BasicConsume("q", "ct").encode(get_dialect(name).tables) == octets
+
+
+def test_consume_of_0_8_with_arguments_is_written_for_qpid() -> None:
     given_ = old.BasicConsume("q", "ct", arguments={"a": 1})
-    with_table = without + b"\0\0\0\x07\x01aI\0\0\0\x01"
-    assert given_.encode(qpid.tables) == with_table
-    for dialect in (spec, rabbit):
-        with pytest.raises(CodecError, match="0-8-qpid"):
-            given_.encode(dialect.tables)
-    # Who has no table sends none to Qpid, and the reverse: read all the same, and kept.
-    for dialect in (spec, rabbit, qpid):
-        for payload in (without, with_table):
-            read: Any = dialect.decode_method(payload)
-            assert read.encode(dialect.tables) == payload
-            assert read.arguments == (None if payload is without else {"a": 1})
+    assert given_.encode(get_dialect("0-8-qpid").tables) == CONSUME_WITH_TABLE
+
+
+@pytest.mark.parametrize("name", ["0-8", "0-8-rabbit"])
+def test_consume_of_0_8_with_arguments_is_refused_elsewhere(name: str) -> None:
+    with pytest.raises(CodecError, match="0-8-qpid"):
+        old.BasicConsume("q", "ct", arguments={"a": 1}).encode(get_dialect(name).tables)
+
+
+@pytest.mark.parametrize(
+    ("octets", "arguments"),
+    [pytest.param(CONSUME, None, id="without a table"), pytest.param(CONSUME_WITH_TABLE, {"a": 1}, id="with a table")],
+)
+@pytest.mark.parametrize("name", ["0-8", "0-8-rabbit", "0-8-qpid"])
+def test_consume_of_0_8_is_read_and_kept_in_both_forms(
+    name: str, octets: bytes, arguments: dict[str, int] | None
+) -> None:
+    """Who has no table sends none to Qpid, and the reverse."""
+    dialect = get_dialect(name)
+    read: Any = dialect.decode_method(octets)
+    assert read.encode(dialect.tables) == octets
+    assert read.arguments == arguments
 
 
 def test_the_test_class_has_an_octet_for_the_operation() -> None:

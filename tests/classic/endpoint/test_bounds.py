@@ -26,10 +26,12 @@ from amqp_sansio._classic.endpoint.connection import Connection
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Delivery, Published
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import SERVER_MECHANISMS, AmqPlain, External, Plain, ScramSha256
-from tests.kit.driver import Operation
-from tests.kit.driving import OPERATIONS, VERSIONS, Driver
-from tests.kit.facing import Facing, body, frame, header
-from tests.kit.pair import SIDES, Pair, client_config, connection_of, held_octets, pieces, server_config
+from tests.kit.driving import OPERATIONS, Operation
+from tests.kit.driving_classic import VERSIONS, Driver
+from tests.kit.facing_classic import Facing
+from tests.kit.octets_classic import body, frame, header
+from tests.kit.pair import SIDES, pieces
+from tests.kit.pair_classic import Pair, client_config, connection_of, held_octets, server_config
 from tests.kit.small import small_limits
 
 LIMITS = small_limits(unparsed=6000, header=4096, calls=6, unsettled=5, unconfirmed=5, consumers=2)
@@ -56,9 +58,11 @@ def check_bounds(end: Any, limits: Limits) -> None:
 @given(VERSIONS, OPERATIONS, st.booleans())
 def test_two_ends_stay_within_their_limits(version: Version, operations: list[Operation], damage: bool) -> None:
     driver = Driver(
-        version, client=client_config(limits=LIMITS, frame_max=4096),
-        server=server_config(limits=LIMITS, frame_max=4096), damage=damage,
-    )  # fmt: skip
+        version,
+        client=client_config(limits=LIMITS, frame_max=4096),
+        server=server_config(limits=LIMITS, frame_max=4096),
+        damage=damage,
+    )
     for operation in operations:
         driver.apply(operation)
         for side in SIDES:

@@ -1,6 +1,7 @@
 """Calls and settling: requests, replies, content in pieces, deliveries and publishes by tag, number, transaction."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import pytest
 
@@ -27,8 +28,9 @@ from amqp_sansio import amqp_0_9_1 as amqp
 from amqp_sansio._classic.codec.dialect import default_dialect, get_dialect
 from amqp_sansio._classic.model.channel_state import take_up_to
 from amqp_sansio.endpoint import Side
-from tests.kit.facing import Facing, body, header
-from tests.kit.pair import Pair, asked, client_config, server_config
+from tests.kit.facing_classic import Facing
+from tests.kit.octets_classic import body, header
+from tests.kit.pair_classic import Pair, asked, client_config, server_config
 
 
 def test_replies_go_out_in_the_order_of_the_requests(version: Version) -> None:
@@ -106,18 +108,20 @@ def test_methods_of_another_version_are_refused(client: Facing) -> None:
     assert client.end.send_backlog == 0
 
 
-def test_only_a_client_publishes_settles_and_opens(server: Facing) -> None:
-    channel = server.channel
-    for command in (
-        lambda: channel.publish(b"x"),
-        lambda: channel.accept(1),
-        lambda: channel.accept(0, multiple=True),
-        lambda: channel.reject(1),
-        lambda: channel.release(1),
-        server.end.open_channel,
-    ):
-        with pytest.raises(LocalProtocolError, match="only a client"):
-            command()
+CLIENTS_COMMANDS: Final[dict[str, Callable[[Facing], object]]] = {
+    "publish": lambda server: server.channel.publish(b"x"),
+    "accept": lambda server: server.channel.accept(1),
+    "accept all": lambda server: server.channel.accept(0, multiple=True),
+    "reject": lambda server: server.channel.reject(1),
+    "release": lambda server: server.channel.release(1),
+    "open a channel": lambda server: server.end.open_channel(),
+}
+
+
+@pytest.mark.parametrize("command", CLIENTS_COMMANDS.values(), ids=CLIENTS_COMMANDS)
+def test_only_a_client_publishes_settles_and_opens(server: Facing, command: Callable[[Facing], object]) -> None:
+    with pytest.raises(LocalProtocolError, match="only a client"):
+        command(server)
 
 
 def test_only_a_server_delivers_and_confirms(client: Facing) -> None:
@@ -165,9 +169,15 @@ def test_a_reply_in_pieces_ends_its_call_after_the_last(version: Version) -> Non
 def test_more_than_was_announced_is_refused(client: Facing) -> None:
     client.channel.begin(client.make("basic.publish"), amqp.BasicProperties(), 10)
     client.misuse(lambda: client.channel.continue_body(bytes(11)), "wire/content-incomplete")
-    for size in (-1, 1 << 64):
-        with pytest.raises(LocalProtocolError):
-            client.channel.begin(client.make("basic.publish"), amqp.BasicProperties(), size)
+
+
+@pytest.mark.parametrize("size", [-1, 1 << 64])
+def test_a_size_that_no_field_holds_is_not_announced(client: Facing, size: int) -> None:
+    with pytest.raises(LocalProtocolError):
+        client.channel.begin(client.make("basic.publish"), amqp.BasicProperties(), size)
+
+
+def test_content_is_announced_for_a_method_that_carries_it(client: Facing) -> None:
     with pytest.raises(LocalProtocolError, match="carries no content"):
         client.channel.begin(client.make("basic.qos"), amqp.BasicProperties(), 1)
 
@@ -352,11 +362,10 @@ def test_bodies_of_every_size_and_kind_arrive_whole(version: Version, size: int)
     assert [event.body for event in pair.take(Side.SERVER, amqp.Published)] == [data] * 3
 
 
-def test_a_body_that_is_no_octets_changes_nothing(client: Facing) -> None:
-    bad: Any
-    for bad in ("text", 5, None, ["x"]):
-        with pytest.raises(TypeError):
-            client.channel.publish(bad)
+@pytest.mark.parametrize("bad", ["text", 5, None, ["x"]])
+def test_a_body_that_is_no_octets_changes_nothing(client: Facing, bad: Any) -> None:
+    with pytest.raises(TypeError):
+        client.channel.publish(bad)
     assert client.end.send_backlog == 0
     assert client.channel.publish_count == 0
 
@@ -555,21 +564,48 @@ def test_own_publishes_that_wait_are_limited() -> None:
         channel.send(facing.make("basic.publish"), amqp.BasicProperties(), b"x")
 
 
-def test_between_an_error_and_its_end_nothing_can_be_done(client: Facing) -> None:
-    channel = client.channel
+@pytest.fixture
+def channel(client: Facing) -> amqp.Channel:
+    """The channel of `client`, also when it isn't open any more."""
+    channel: amqp.Channel = client.channel
+    return channel
+
+
+@pytest.fixture
+def failed(client: Facing, channel: amqp.Channel) -> Facing:
+    """A client that has found an error of its peer, and whose close isn't answered yet."""
+    assert channel.number == 1
     client.feed(client.method("basic.deliver", consumer_tag="nobody", delivery_tag=1))
     assert client.of(Failed)
-    for command, words in (
-        (lambda: channel.call(client.make("basic.qos")), "channel 1 is closed"),
-        (lambda: channel.publish(b"x"), "channel 1 is closed"),
-        (lambda: channel.accept(1), "channel 1 is closed"),
-        (client.end.open_channel, "the connection is closing"),
-    ):
-        with pytest.raises(EndpointClosed, match=words) as caught:
-            command()
-        assert caught.value.report is not None
-        assert caught.value.report.code
+    return client
+
+
+COMMANDS_OF_A_CHANNEL: Final[dict[str, Callable[[Facing, amqp.Channel], object]]] = {
+    "call": lambda client, channel: channel.call(client.make("basic.qos")),
+    "publish": lambda _, channel: channel.publish(b"x"),
+    "accept": lambda _, channel: channel.accept(1),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS_OF_A_CHANNEL.values(), ids=COMMANDS_OF_A_CHANNEL)
+def test_between_an_error_and_its_end_a_channel_takes_no_command(
+    failed: Facing, channel: amqp.Channel, command: Callable[[Facing, amqp.Channel], object]
+) -> None:
+    with pytest.raises(EndpointClosed, match="channel 1 is closed") as caught:
+        command(failed, channel)
+    assert caught.value.report is not None
+    assert caught.value.report.code
+
+
+def test_between_an_error_and_its_end_no_channel_is_opened(failed: Facing) -> None:
+    with pytest.raises(EndpointClosed, match="the connection is closing") as caught:
+        failed.end.open_channel()
+    assert caught.value.report is not None
+    assert caught.value.report.code
+
+
+def test_between_an_error_and_its_end_everything_can_be_closed_once_more(failed: Facing, channel: amqp.Channel) -> None:
     channel.close()
-    client.end.close()
-    client.settle()
-    assert client.names().count("connection.close") == 1
+    failed.end.close()
+    failed.settle()
+    assert failed.names().count("connection.close") == 1

@@ -8,7 +8,7 @@ from amqp_sansio import AMQP_0_9_1, Abandoned, EndpointClosed, Limits, LocalProt
 from amqp_sansio.amqp_0_9_1 import Config, Published
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
-from tests.kit.pair import Pair, client_config, connection_of, server_config
+from tests.kit.pair_classic import Pair, client_config, connection_of, server_config
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,10 @@ from amqp_sansio import (
 )
 from amqp_sansio.amqp_0_9_1 import BasicProperties, ContentAborted, Delivery, Published
 from amqp_sansio.endpoint import Side
-from tests.kit.facing import Facing, body, frame, header
-from tests.kit.pair import Pair, Server, client_config, server_config
+from tests.kit.applications import Server
+from tests.kit.facing_classic import Facing
+from tests.kit.octets_classic import body, frame, header
+from tests.kit.pair_classic import Pair, client_config, server_config
 
 
 def busy(version: Version, side: Side) -> Facing:
@@ -466,9 +468,13 @@ def test_damaged_client_properties_do_not_break_a_refusal(version: Version) -> N
     facing = Facing(version, Side.SERVER, server_config(validate_content=False))
     facing.feed(facing.dialect.header)
     good = facing.method(
-        "connection.start-ok", 0, client_properties={"capabilities": {"k": 1}}, mechanism="PLAIN",
-        response=b"\0a\0b", locale="en_US",
-    )  # fmt: skip
+        "connection.start-ok",
+        0,
+        client_properties={"capabilities": {"k": 1}},
+        mechanism="PLAIN",
+        response=b"\0a\0b",
+        locale="en_US",
+    )
     facing.feed(good.replace(b"\x01kI", b"\x01k?"))
     facing.end.refuse_authentication("no")
     facing.settle()
@@ -481,6 +487,17 @@ def test_damaged_client_properties_do_not_break_a_refusal(version: Version) -> N
         (404, "NOT_FOUND - no queue 'q'", "does not exist"),
         (406, "PRECONDITION_FAILED - unknown delivery tag 3", "settled before"),
         (406, "PRECONDITION_FAILED - inequivalent arg 'durable'", "other arguments"),
+        (
+            406,
+            "PRECONDITION_FAILED - delivery acknowledgement on channel 1 timed out. Timeout value used: 1800000 ms.",
+            "consumer timeout",
+        ),
+        (406, "PRECONDITION_FAILED - invalid expiration 'soon': no_integer", "milliseconds"),
+        (406, "PRECONDITION_FAILED - invalid message: {delivery_mode_unknown,3}", "persistent"),
+        (406, "PRECONDITION_FAILED - user_id property set to 'a' but authenticated user was 'b'", "user-id"),
+        (540, "NOT_IMPLEMENTED - queue 'q' in vhost '/' does not support global qos", "without global"),
+        (406, "PRECONDITION_FAILED - invalid arg 'x-max-age' for queue 'q' of queue type rabbit_classic_queue", "type"),
+        (403, "ACCESS_REFUSED - queue 'q' in vhost '/' in exclusive use", "exclusive"),
         (999, "something new", ""),
     ],
 )

@@ -4,6 +4,7 @@
 import pickle
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 from typing import Any
 
 import pytest
@@ -16,22 +17,23 @@ from amqp_sansio._classic.endpoint.channel import Channel
 from amqp_sansio._classic.endpoint.fastpath import FastPath
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Config, Delivery, Published
 from amqp_sansio.endpoint import Side
-from tests.kit.driving import VERSIONS
-from tests.kit.facing import STRICT, Facing, body, header
-from tests.kit.pair import SIDES, Pair, client_config, pieces, server_config, structure, told
+from tests.kit.driving_classic import VERSIONS
+from tests.kit.facing_classic import STRICT, Facing
+from tests.kit.octets_classic import body, header
+from tests.kit.pair import SIDES, pieces, structure, told
+from tests.kit.pair_classic import Pair, client_config, server_config
 
 SIZES = st.lists(st.integers(1, 40) | st.integers(1, 5000), min_size=1, max_size=8)
-
-
-def _general_step_only(fast_path: FastPath, buffer: object, source: None) -> None:
-    """What `FastPath.read` says of everything that isn't the common case: nothing."""
 
 
 @contextmanager
 def without_shortcut() -> Generator[None]:
     """Switch the shortcut off."""
+
+    def nothing(*_: object) -> None: ...
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FastPath, "read", _general_step_only)
+        patch.setattr(FastPath, "read", nothing)
         yield
 
 
@@ -39,24 +41,30 @@ Path = Callable[[], AbstractContextManager[None]]
 BOTH_PATHS = pytest.mark.parametrize("path", [nullcontext, without_shortcut], ids=["fast path", "general step"])
 
 
+@cache
 def recorded(version: Version, receiver: Side) -> bytes:
     """Octets that `receiver` gets: deliveries, publishes and confirms of every size around the bounds."""
     pair = Pair(version).open()
+    channel = _consuming(pair)
+    properties = BasicProperties(priority=1)
+    pair.pump()
+    before = len(pair.sent[receiver.other])
+    for size in (0, 1, 1016, 1024, 1025, 4096, 9000, 131_064, 131_065, 140_000):
+        for tag in ("c", "c", "free", "free", "free"):
+            pair.peer(channel).deliver(bytes(size), consumer_tag=tag, routing_key="r", properties=properties)
+        channel.publish(bytes(size), routing_key="r", mandatory=size == 1)
+        pair.pump()
+    return bytes(pair.sent[receiver.other][before:])
+
+
+def _consuming(pair: Pair) -> Any:
+    """A channel with a consumer of each kind, in confirm mode."""
     channel = pair.channel()
     channel.call(pair.method("basic.consume", queue="q", consumer_tag="c"))
     channel.call(pair.method("basic.consume", queue="q", consumer_tag="free", no_ack=True))
     if pair.has("confirm.select"):
         channel.call(pair.method("confirm.select"))
-    pair.pump()
-    before = len(pair.sent[receiver.other])
-    for size in (0, 1, 1016, 1024, 1025, 4096, 9000, 131_064, 131_065, 140_000):
-        for tag in ("c", "free"):
-            pair.peer(channel).deliver(
-                bytes(size), consumer_tag=tag, routing_key="r", properties=BasicProperties(priority=1)
-            )
-        channel.publish(bytes(size), routing_key="r", mandatory=size == 1)
-        pair.pump()
-    return bytes(pair.sent[receiver.other][before:])
+    return channel
 
 
 @pytest.mark.parametrize("side", SIDES, ids=lambda side: side.value)
@@ -66,32 +74,32 @@ def test_damaged_messages_make_no_difference(
 ) -> None:
     octets = bytearray(recorded(version, side))
     octets[at % min(len(octets), 6000)] ^= flip
-    fast_events, fast_state = _fed(version, side, bytes(octets), sizes)
+    events, states = _fed(version, side, bytes(octets), sizes)
     with without_shortcut():
-        assert _fed(version, side, bytes(octets), sizes) == (fast_events, fast_state)
+        assert _fed(version, side, bytes(octets), sizes) == (events, states)
+    same_events, fewer_states = _fed(version, side, bytes(octets), sizes, in_runs=True)
+    assert (same_events, fewer_states) == (events, {number: states[number] for number in fewer_states})
+    assert side is Side.SERVER or at < 2000 or min(sizes) < 2500 or len(fewer_states) < len(states)
 
 
-def _fed(version: Version, side: Side, octets: bytes, sizes: list[int]) -> tuple[list[str], list[object]]:
-    """The events and states of an endpoint that waits for messages and gets these octets."""
+def _fed(
+    version: Version, side: Side, octets: bytes, sizes: list[int], in_runs: bool = False
+) -> tuple[list[str], dict[int, object]]:
+    """The events of an endpoint that waits for messages and gets these octets, and its state after so many of them."""
     limits = Limits(unparsed=200_000, bodies=200_000, message=200_000)
     pair = Pair(version, client=client_config(limits=limits), server=server_config(limits=limits)).open()
-    channel = pair.channel()
-    channel.call(pair.method("basic.consume", queue="q", consumer_tag="c"))
-    channel.call(pair.method("basic.consume", queue="q", consumer_tag="free", no_ack=True))
-    if pair.has("confirm.select"):
-        channel.call(pair.method("confirm.select"))
-        for _ in range(12):
-            channel.publish(b"", routing_key="r", mandatory=True)
+    channel = _consuming(pair)
+    for _ in range(12 if pair.has("confirm.select") else 0):
+        channel.publish(b"", routing_key="r", mandatory=True)
     pair.pump()
     end = pair.ends[side]
-    events: list[str] = []
-    states: list[object] = []
+    events, states = list[str](), dict[int, object]()
     for piece in pieces(*sizes, 30_000)(octets):
         end.receive_data(piece, 0.0)
         while not isinstance(event := end.next_event(), Signal):
-            events.append(told(event))
-            states.append(structure(end))
-    return events, [*states, end.data_to_send(0.0), structure(end)]
+            events += map(told, [event, *(end.next_deliveries() if in_runs else ())])
+            states[len(events)] = structure(end)
+    return events, {**states, -1: (end.data_to_send(0.0), structure(end))}
 
 
 @BOTH_PATHS
@@ -140,9 +148,6 @@ def test_the_header_of_another_channel_is_not_taken_for_the_next_one(version: Ve
     with path():
         facing.feed(*arrivals)
     assert [(each.channel, each.delivery_tag) for each in facing.of(Delivery)] == [(1, 1), (1, 2), (2, 1)]
-
-
-# A server's shortcuts: what is forwarded, published and acknowledged is as the general step has it.
 
 
 TAGS = st.sampled_from(["c", "free", "gone", "t" * 255])
@@ -218,9 +223,6 @@ def test_forwarding_is_for_servers_and_has_bounds() -> None:
     assert channel.last_tag == 1
 
 
-# What arrives.
-
-
 def received(version: Version, mode: str, with_handles: bool, octets: bytes, sizes: list[int], quick: bool) -> Any:
     """The events and states of a server that has delivered ten messages and gets these octets."""
     pair, channel = serving(version)
@@ -234,8 +236,7 @@ def received(version: Version, mode: str, with_handles: bool, octets: bytes, siz
             channel.forward(b"x", b"\0\0", "c")
     server = pair.server
     server.data_to_send(0.0)
-    events: list[str] = []
-    states: list[object] = []
+    events, states = list[str](), list[object]()
     with nullcontext() if quick else without_shortcut():
         for piece in pieces(*sizes, 30_000)(octets):
             server.receive_data(piece, 0.0)

@@ -9,7 +9,7 @@ import pytest
 from amqp_sansio import Limits
 from amqp_sansio._classic.codec.dialect import DIALECTS, get_dialect
 from amqp_sansio._classic.model import states
-from amqp_sansio._core.state_table import TableEnum, mermaid, unreachable
+from amqp_sansio._ground.state_table import TableEnum, mermaid, unreachable
 from amqp_sansio.endpoint import Side
 from tools.docs import limits as limits_page
 from tools.docs import states as states_page

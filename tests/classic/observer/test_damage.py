@@ -173,14 +173,19 @@ def test_any_methods_in_any_order(
     assert_accounted(talk.events, [(sender, what, 1) for sender, what in talk.arrivals])
 
 
-def test_a_body_above_the_limit_is_counted_and_not_kept() -> None:
-    for body in ("keep", "hash", "all"):
-        talk = Talk(limits=Limits(message=10), body=body).login().channel()
-        talk.client(talk.publish(b"0123456789"), talk.publish(b"01234567890")).finish()
-        within, above = talk.observed[-2:]
-        assert (within.body is not None) is (body != "hash")
-        assert (within.body_sha256 is not None) is (body != "keep")
-        assert (above.body, above.body_sha256, above.body_size, above.missing) == (None, None, 11, 0)
+@pytest.mark.parametrize(
+    ("body", "is_kept", "is_hashed"), [("keep", True, False), ("hash", False, True), ("all", True, True)]
+)
+def test_a_body_above_the_limit_is_counted_and_not_kept(body: str, is_kept: bool, is_hashed: bool) -> None:
+    talk = Talk(limits=Limits(message=10), body=body).login().channel()
+    talk.client(talk.publish(b"0123456789"), talk.publish(b"01234567890")).finish()
+    within, above = talk.observed[-2:]
+    assert (within.body is not None) is is_kept
+    assert (within.body_sha256 is not None) is is_hashed
+    assert above.body is None
+    assert above.body_sha256 is None
+    assert above.body_size == 11
+    assert above.missing == 0
 
 
 def test_bodies_beyond_the_limit_of_all_are_counted_and_not_kept() -> None:

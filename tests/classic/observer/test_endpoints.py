@@ -5,10 +5,11 @@ from hypothesis import given
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, By, CloseReport, Side, Version
 from amqp_sansio.observer import Observed, Observer, Skipped, Violation
-from tests.kit.driver import Operation
-from tests.kit.driving import OPERATIONS, VERSIONS
+from tests.kit.driving import OPERATIONS, Operation
+from tests.kit.driving_classic import VERSIONS
 from tests.kit.observing import CLIENT, accounted, driven, take
-from tests.kit.pair import SIDES, Pair
+from tests.kit.pair import SIDES
+from tests.kit.pair_classic import Pair
 
 
 @given(VERSIONS, OPERATIONS)
@@ -18,7 +19,9 @@ def test_no_sequence_of_calls_breaks_a_rule(version: Version, operations: list[O
     driver = driven(version, operations, observer)
     observer.finish(1 << 60)
     events = take(observer)
-    assert not [event for event in events if isinstance(event, Violation | Skipped)]
+    broken = [event for event in events if isinstance(event, Violation | Skipped)]
+    # Calls that RabbitMQ disregards are right by the specification.
+    assert {getattr(event, "severity", "error") for event in broken} <= {"warning"}
     for side in SIDES:
         assert accounted(events, side) == len(driver.pair.sent[side])
 

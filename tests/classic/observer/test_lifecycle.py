@@ -6,7 +6,7 @@ import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Limits, LocalProtocolError, Version
 from amqp_sansio.amqp_0_9_1 import BasicProperties
-from amqp_sansio.lifecycle import Lifecycle
+from amqp_sansio.recorded.lifecycle import Lifecycle
 from tests.kit.observing import CLIENT, SERVER, Talk, header
 
 VERSIONS = (AMQP_0_9_1, AMQP_0_8)
@@ -102,6 +102,12 @@ def test_recover_gives_back_when_it_is_answered() -> None:
     talk.server(talk.named("basic.recover-ok"), channel=1)
     assert [message.outcome for message in talk.messages] == ["released"] * 2
     assert not talk.violations
+
+
+def test_what_an_unseen_answer_to_recover_may_have_given_back_is_settled_by_no_multiple_ack() -> None:
+    talk = _delivered(2).client(Talk().named("basic.recover", True), channel=1)
+    talk.gap(SERVER, 12).server(talk.deliver(3, b"x")).client(talk.named("basic.ack", 3, True), channel=1).finish()
+    assert talk.outcomes() == [("deliver", 1, None), ("deliver", 2, None), ("deliver", 3, "accepted")]
 
 
 def test_recover_without_answer_gives_back_at_once() -> None:
@@ -255,8 +261,9 @@ def test_a_return_within_a_transaction() -> None:
 
 
 def test_publishes_on_a_channel_that_is_seen_from_the_middle() -> None:
-    talk = Talk(late=True).client(Talk().publish(b"1")).finish()
-    assert talk.outcomes() == [("publish", None, "settled")]
+    talk = Talk(late=True).client(Talk().publish(b"1")).server(Talk().octets(Talk().named("connection.unblocked")))
+    talk.client(Talk().publish(b"2")).finish()
+    assert talk.outcomes() == [("publish", None, None)] * 2
 
     talk = Talk(late=True).client(Talk().publish(b"1")).server(Talk().named("basic.ack", 77), channel=1)
     talk.client(talk.publish(b"2")).server(talk.named("basic.ack", 78), channel=1).finish()
@@ -396,10 +403,33 @@ def test_a_connection_that_ends_in_the_opening_has_a_hint(arrivals: int, part: s
     for sender, what in Talk().login().arrivals[:arrivals]:
         assert isinstance(what, bytes)
         talk.send(sender, what)
-    record = talk.finish().lifecycle.connection
-    assert record.closed_by is None
-    assert part in record.hint
-    assert bool(part) is bool(record.hint)
+    end = talk.finish().lifecycle.end
+    assert (end.by, end.how, end.cause) == ("server", "fin", "transport")
+    assert (part in end.hint and "a proxy" not in end.hint) or not part
+
+
+def test_a_client_that_leaves_in_the_opening_is_not_the_servers_doing() -> None:
+    talk = Talk()
+    for sender, what in Talk().login().arrivals[:2]:
+        assert isinstance(what, bytes)
+        talk.send(sender, what)
+    assert "the client left during the login" in talk.finish("client").lifecycle.end.hint
+
+
+def test_who_breaks_a_rule_in_the_opening_is_hung_up_on_for_that() -> None:
+    talk = Talk()
+    for sender, what in Talk().login().arrivals[:2]:
+        assert isinstance(what, bytes)
+        talk.send(sender, what)
+    talk.send("client", b"\x01\x00\x00\x7f\xff\xff\xff" + b"x" * 100)
+    end = talk.finish().lifecycle.end
+    assert end.hint.startswith("the server hung up on the client, which broke a rule: ")
+    assert "password" not in end.hint
+
+
+def test_nobody_ended_what_is_open_at_the_end_of_a_capture() -> None:
+    end = Talk().login().finish(None).lifecycle.end
+    assert (end.by, end.cause, end.hint, end.at_ns) == (None, "open", "", None)
 
 
 def test_a_redirected_client() -> None:
@@ -418,5 +448,14 @@ def test_a_pickled_lifecycle_goes_on_alike() -> None:
     assert isinstance(copied, Lifecycle)
     assert list(copied.finish()) == list(talk.lifecycle.finish())
     _, *values = copied.__getstate__()
-    with pytest.raises(LocalProtocolError, match="schema 9"):
+    with pytest.raises(LocalProtocolError, match="layout 9"):
         copied.__setstate__((9, *values))
+
+
+def test_a_delivery_that_needs_no_settlement_leaves_an_open_one_of_its_tag_alone() -> None:
+    """A server that counts anew: the tag still means the delivery that waits."""
+    talk = Talk().login().channel().consumer()
+    talk.server(talk.deliver(1, b"first"))
+    talk.client(talk.named("basic.cancel", "ct"), channel=1).server(talk.named("basic.cancel-ok", "ct"), channel=1)
+    talk.consumer(no_ack=True).server(talk.deliver(1, b"again")).client(talk.named("basic.ack", 1), channel=1).finish()
+    assert talk.outcomes() == [("deliver", 1, "accepted"), ("deliver", 1, "settled")]

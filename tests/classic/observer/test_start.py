@@ -208,13 +208,19 @@ def test_a_connection_start_in_the_middle_says_the_version() -> None:
     assert _identified(talk)[-1].version is AMQP_0_8
 
 
-def test_qpid_is_known_by_its_properties() -> None:
-    for properties in ({"product": "Apache Qpid"}, {"qpid.build": "1"}):
-        for version in VERSIONS:
-            talk = Talk(version).header()
-            major, minor = talk.dialect.version_major, talk.dialect.version_minor
-            talk.server(talk.named("connection.start", major, minor, properties, b"PLAIN", b"en_US"))
-            assert _identified(talk)[-1].dialect == f"{version.label}-qpid"
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.label)
+@pytest.mark.parametrize(
+    "properties",
+    [
+        pytest.param({"product": "Apache Qpid"}, id="by its name"),
+        pytest.param({"qpid.build": "1"}, id="by a property that only it has"),
+    ],
+)
+def test_qpid_is_known_by_its_properties(version: Version, properties: dict[str, str]) -> None:
+    talk = Talk(version).header()
+    major, minor = talk.dialect.version_major, talk.dialect.version_minor
+    talk.server(talk.named("connection.start", major, minor, properties, b"PLAIN", b"en_US"))
+    assert _identified(talk)[-1].dialect == f"{version.label}-qpid"
 
 
 def test_a_lost_header_is_a_late_start() -> None:
@@ -251,6 +257,6 @@ def test_an_unknown_way_to_treat_bodies_is_refused() -> None:
 def test_another_release_s_state_is_refused() -> None:
     observer = Observer()
     _, *values = observer.__getstate__()
-    with pytest.raises(LocalProtocolError, match="schema 99"):
+    with pytest.raises(LocalProtocolError, match="layout 99"):
         observer.__setstate__((99, *values))
     assert pickle.loads(pickle.dumps(observer)).body == "keep"

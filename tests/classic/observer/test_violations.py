@@ -11,6 +11,7 @@ from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Side, Version
 from amqp_sansio._classic.codec.rule_ids import rule_id
 from amqp_sansio.observer import Violation
 from tests.kit.observing import Talk, content, frame, header
+from tests.kit.pair_classic import Pair
 from tools.conformance.rules import read_rules
 
 VERSIONS = (AMQP_0_9_1, AMQP_0_8)
@@ -67,62 +68,86 @@ _Row = tuple[Side, str, tuple[str, bytes | None], Callable[[Talk], Talk]]
 _IN_BOTH: list[_Row] = [
     (_SERVER, "wire/heartbeat-invalid", ("heartbeat", None), lambda talk: talk.server(frame(8, 1, b""))),
     (
-        _CLIENT, "wire/content-class", ("basic.publish", b"ab"),
+        _CLIENT,
+        "wire/content-class",
+        ("basic.publish", b"ab"),
         lambda talk: talk.client(_begin(talk), header(1, 2, class_id=10), frame(3, 1, b"ab")),
     ),
     (
-        _CLIENT, "wire/content-weight", ("basic.publish", b"ab"),
+        _CLIENT,
+        "wire/content-weight",
+        ("basic.publish", b"ab"),
         lambda talk: talk.client(_begin(talk), header(1, 2, weight=1), frame(3, 1, b"ab")),
     ),
     (
-        _CLIENT, "wire/content-incomplete", ("content-body", b"abc"),
+        _CLIENT,
+        "wire/content-incomplete",
+        ("content-body", b"abc"),
         lambda talk: talk.client(_begin(talk), header(1, 2), frame(3, 1, b"abc")),
     ),
     (_CLIENT, "wire/content-channel-zero", ("content-body", b"x"), lambda talk: talk.client(frame(3, 0, b"x"))),
     (_CLIENT, "wire/channel-zero", ("basic.qos", None), lambda talk: talk.client(talk.named("basic.qos"), channel=0)),
     (
-        _CLIENT, "wire/channel-zero", ("connection.close", None),
+        _CLIENT,
+        "wire/channel-zero",
+        ("connection.close", None),
         lambda talk: talk.client(talk.named("connection.close", 200), channel=1),
     ),
     (
-        _CLIENT, "channel/closed-when", ("basic.publish", b"b"),
+        _CLIENT,
+        "channel/closed-when",
+        ("basic.publish", b"b"),
         lambda talk: talk.client(talk.publish(b"a", number=9), talk.publish(b"b", number=9)),
     ),
     (
-        _CLIENT, "channel.open/already-open", ("channel.open", None),
+        _CLIENT,
+        "channel.open/already-open",
+        ("channel.open", None),
         lambda talk: talk.client(talk.named("channel.open"), channel=1),
     ),
     (
-        _SERVER, "method/sync-reply", ("queue.declare-ok", None),
+        _SERVER,
+        "method/sync-reply",
+        ("queue.declare-ok", None),
         lambda talk: talk.server(talk.named("queue.declare-ok", "q"), channel=1),
     ),
     (
-        _CLIENT, "basic.ack/unknown-tag", ("basic.ack", None),
+        _CLIENT,
+        "basic.ack/unknown-tag",
+        ("basic.ack", None),
         lambda talk: _delivered(talk).client(*[talk.named("basic.ack", 1)] * 2, channel=1),
     ),
     (
-        _CLIENT, "basic.ack/unknown-tag", ("basic.ack", None),
+        _CLIENT,
+        "basic.ack/unknown-tag",
+        ("basic.ack", None),
         lambda talk: _delivered(talk).channel(2).client(talk.named("basic.ack", 1), channel=2),
     ),
     (_SERVER, "domain/delivery-tag.nonzero", ("basic.deliver", b"x"), lambda talk: _delivered(talk, 0)),
     (
-        _SERVER, "basic.consume/tag-channel-scope", ("basic.deliver", b"x"),
+        _SERVER,
+        "basic.consume/tag-channel-scope",
+        ("basic.deliver", b"x"),
         lambda talk: talk.server(talk.deliver(1, b"x")),
     ),
-]  # fmt: skip
+]
 _IN_0_9_1: list[_Row] = [
     (_CLIENT, "tx.commit/not-transacted", ("tx.commit-ok", None), lambda talk: _called(talk, "tx.commit")),
     (_CLIENT, "tx.rollback/not-transacted", ("tx.rollback-ok", None), lambda talk: _called(talk, "tx.rollback")),
     (
-        _CLIENT, "rabbitmq/confirm.select-not-tx", ("confirm.select", None),
+        _CLIENT,
+        "rabbitmq/confirm.select-not-tx",
+        ("confirm.select", None),
         lambda talk: _called(talk, "tx.select").client(talk.named("confirm.select"), channel=1),
     ),
     (
-        _SERVER, "rabbitmq/basic.ack.exists", ("basic.ack", None),
+        _SERVER,
+        "rabbitmq/basic.ack.exists",
+        ("basic.ack", None),
         lambda talk: _called(talk, "confirm.select").server(talk.named("basic.ack", 2), channel=1),
     ),
     (_CLIENT, "connection/error-scope", ("basic.deliver", b"x"), lambda talk: talk.client(talk.deliver(1, b"x"))),
-]  # fmt: skip
+]
 
 
 def _rows() -> Iterator[Any]:
@@ -436,3 +461,68 @@ def test_a_delivery_that_was_recovered_before_the_client_knew_is_a_race() -> Non
     talk.server(talk.named("basic.recover-ok"), channel=1)
     talk.client(talk.named("basic.ack", 1), channel=1).finish()
     assert not talk.violations
+
+
+# What RabbitMQ ignores or refuses breaks no rule of the specification: a warning.
+
+_DISREGARDED: dict[str, Callable[[Talk], object]] = {
+    "basic.qos.prefetch-size": lambda talk: talk.named("basic.qos", 4096, 1, False),
+    "basic.publish.immediate": lambda talk: talk.publish(b"x", routing_key="q", immediate=True),
+    "basic.consume.no-local": lambda talk: talk.named("basic.consume", queue="q", no_local=True),
+    "recover-requeue-false": lambda talk: talk.named("basic.recover", requeue=False),
+    "exchange.declare.type": lambda talk: talk.named("exchange.declare", exchange="e", type=""),
+    "channel.flow.stop": lambda talk: talk.named("channel.flow", False),
+}
+
+
+@pytest.mark.rule("0-9-1/rabbitmq/basic.qos.prefetch-size")
+@pytest.mark.rule("0-9-1/rabbitmq/basic.publish.immediate")
+@pytest.mark.rule("0-9-1/rabbitmq/basic.consume.no-local")
+@pytest.mark.rule("0-9-1/rabbitmq/exchange.declare.type")
+@pytest.mark.rule("0-9-1/rabbitmq/channel.flow.stop")
+@pytest.mark.parametrize("name", _DISREGARDED)
+@each_version
+def test_what_rabbitmq_disregards_is_a_warning(version: Version, name: str) -> None:
+    talk = _open(version)
+    talk.client(_DISREGARDED[name](talk), channel=1)
+    ((sender, rule, severity, seq),) = [(each.sender, each.rule, each.severity, each.seq) for each in talk.violations]
+    assert (sender, rule, severity) == (Side.CLIENT, f"0-9-1/rabbitmq/{name}", "warning")
+    assert seq == talk.last.seq
+    assert not talk.client(talk.named("queue.declare", queue="q"), channel=1).violations[1:]
+
+
+@each_version
+def test_a_server_of_another_make_may_honour_it(version: Version) -> None:
+    talk = Talk(version).header()
+    major, minor = talk.dialect.version_major, talk.dialect.version_minor
+    properties = {"product": "qpid-java-broker"}
+    talk.server(talk.named("connection.start", major, minor, properties, b"PLAIN", b"en_US"))
+    talk.client(talk.named("connection.start-ok", {"product": "Y"}, "PLAIN", b"\0ann\0pw", "en_US"))
+    talk.server(talk.named("connection.tune", 2047, 131_072, 60))
+    talk.client(talk.named("connection.tune-ok", 2047, 131_072, 60), talk.named("connection.open", "/"))
+    talk.server(talk.named("connection.open-ok")).channel()
+    talk.client(talk.publish(b"x", routing_key="q", immediate=True))
+    assert not talk.violations
+
+
+@each_version
+def test_a_server_takes_what_rabbitmq_disregards(version: Version) -> None:
+    pair = Pair(version).open()
+    channel = pair.channel()
+    channel.publish(b"x", routing_key="q", immediate=True)
+    pair.pump()
+    assert pair.client.is_open and channel.is_open
+
+
+@each_version
+@pytest.mark.rule("0-9-1/domain/delivery-tag.channel-scope", "0-8/domain/delivery-tag.channel-scope")
+def test_a_reply_that_breaks_a_rule_still_answers_its_request(version: Version) -> None:
+    """Else each reply that follows would answer the request before its own."""
+    talk = _open(version)
+    asked: list[int] = []
+    for tag in (1, 1, 2):
+        asked.append(talk.client(talk.named("basic.get", queue="q"), channel=1).last.seq)
+        talk.server(talk.message(talk.named("basic.get-ok", tag, exchange="ex", routing_key="key"), b"x"))
+    replies = [unit for unit in talk.observed if unit.event == "basic.get-ok"]
+    assert [unit.answers for unit in replies] == asked
+    assert _broken(talk) == [(Side.SERVER, f"{version.label}/domain/delivery-tag.channel-scope")]

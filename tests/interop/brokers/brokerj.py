@@ -102,9 +102,17 @@ def run_brokerj(folder: Path, *, durable: bool = False) -> Generator[BrokerJ]:
         url = f"amqp://{user}:{password}@{HOST}:{plain}/{vhost}"
         server.wait_until(lambda: all(answers(port, GREETING) for port in ports.values()) and _lets_in(url))
         yield BrokerJ(
-            version=version, host=HOST, port=plain, scram_port=scram, anonymous_port=anonymous, user=user,
-            password=password, vhost=vhost, pid=server.pid, server=server,
-        )  # fmt: skip
+            version=version,
+            host=HOST,
+            port=plain,
+            scram_port=scram,
+            anonymous_port=anonymous,
+            user=user,
+            password=password,
+            vhost=vhost,
+            pid=server.pid,
+            server=server,
+        )
     finally:
         server.stop()
 

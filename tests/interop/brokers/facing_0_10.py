@@ -10,7 +10,7 @@ from amqp_sansio.sasl import ClientMechanism, Plain
 from amqp_sansio_asyncio import Recorder
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.wires import at_once
-from tests.kit.driving_0_10 import Wire010
+from tests.kit.wire_0_10 import Wire010
 
 NONCE: Final = "c2FtZSBub25jZSBmb3IgdGVzdHM"
 _numbers: Final = count(1)

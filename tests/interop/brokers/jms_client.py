@@ -70,9 +70,13 @@ class JmsClient:
     def run(self, port: int, scenario: str, timeout: float = 60) -> Any:
         """Run a scenario against the server on `port`; what it found. Raises AssertionError."""
         run = subprocess.run(
-            self.command(port, scenario), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout,
+            self.command(port, scenario),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
             check=False,
-        )  # fmt: skip
+        )
         assert run.returncode == 0, f"{scenario} ended with {run.returncode}: {run.stderr}{run.stdout}"
         return json.loads(run.stdout.splitlines()[-1])
 

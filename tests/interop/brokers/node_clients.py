@@ -66,3 +66,4 @@ class NodeClient:
 
 AMQPLIB = NodeClient("amqplib", "2.3.1", "amqplib")
 CLOUDAMQP = NodeClient("@cloudamqp/amqp-client", "4.1.1", "cloudamqp")
+AZURE_EVENT_HUBS = NodeClient("@azure/event-hubs", "6.0.4", "azure_eventhubs")

@@ -51,9 +51,14 @@ def run_install(what: str, command: Sequence[str], timeout: float = 600) -> str:
     """Run a command that installs; what it printed. Raises BrokerError with its last lines."""
     try:
         run = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            timeout=timeout, check=False,
-        )  # fmt: skip
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BrokerError(f"{what} can't be installed: {error}") from error
     if run.returncode != 0:
@@ -116,9 +121,14 @@ class Program:
     def _run(self, command: Sequence[str], cwd: Path, env: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
             return subprocess.Popen(
-                command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                command,
+                cwd=cwd,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
                 start_new_session=True,
-            )  # fmt: skip
+            )
 
     def kill(self) -> None:
         """Kill the program and its group, without a warning."""

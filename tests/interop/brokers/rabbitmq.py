@@ -113,9 +113,19 @@ def run_rabbitmq(folder: Path) -> Generator[RabbitMQ]:
         try:
             server.wait_until(lambda: answers(port, GREETING) and answers(tls_port))
             yield RabbitMQ(
-                version=version, host=HOST, port=port, tls_port=tls_port, user="guest", password="guest",
-                noperm_user="noperm", certificates=certificates, node=node, pid=server.pid, env=env, server=server,
-            )  # fmt: skip
+                version=version,
+                host=HOST,
+                port=port,
+                tls_port=tls_port,
+                user="guest",
+                password="guest",
+                noperm_user="noperm",
+                certificates=certificates,
+                node=node,
+                pid=server.pid,
+                env=env,
+                server=server,
+            )
         finally:
             server.stop()
     finally:

@@ -110,7 +110,16 @@ class PythonSuite:
         """Run the tests with `folder` as the working directory. Raises BrokerError when there is no result."""
         source, python = self.install()
         result = folder / "outcomes.xml"
-        command = [str(python), "-B", "-m", "pytest", str(source / self.tests), f"--junitxml={result}"]
+        command = [
+            str(python),
+            "-B",
+            "-m",
+            "pytest",
+            "-p",
+            "no:randomly",
+            str(source / self.tests),
+            f"--junitxml={result}",
+        ]
         # Marks of plug-ins that repeat what fails are warned of: those plug-ins aren't installed.
         command += ["-p", "no:cacheprovider", "--tb=short", "-W", "ignore"]
         for name in sorted(self.left_out):

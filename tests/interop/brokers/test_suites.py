@@ -116,6 +116,8 @@ def test_outcomes_of_node(tmp_path: Path) -> None:
     with socket.create_server((HOST, 0)) as server:
         found = LocalNodeSuite(str(source), "1").run(folder, server.getsockname()[1], 60)
     assert found.outcomes == (
-        Outcome("outer > inner > good", "passed"), Outcome("outer > inner > by options", "passed"),
-        Outcome("outer > inner > bad", "failed", "no queue"), Outcome("alone", "skipped", "not today"),
-    )  # fmt: skip
+        Outcome("outer > inner > good", "passed"),
+        Outcome("outer > inner > by options", "passed"),
+        Outcome("outer > inner > bad", "failed", "no queue"),
+        Outcome("alone", "skipped", "not today"),
+    )

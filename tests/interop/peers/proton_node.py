@@ -48,7 +48,8 @@ class Node(MessagingHandler):
         address = peer.address or ""
         if address == "absent":
             link.condition = Condition("amqp:not-found", "no such node", {symbol("node"): "absent"})
-            link.source.type = link.target.type = Terminus.UNSPECIFIED
+            link.source.type = Terminus.UNSPECIFIED
+            link.target.type = Terminus.UNSPECIFIED
             return
         if address == "ending":
             link.session.condition = Condition("amqp:internal-error", "the session ends here")

@@ -1,0 +1,124 @@
+"""The prober's programs of other clients: each does what it is told, and fails no case but those that are known."""
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from amqp_sansio_probe import CLIENT_CASES, FAILURES, ClientRunner, Command, Patience, SocketListener
+from tests.interop.brokers.maven import class_path, compiled
+from tests.interop.brokers.node_clients import AMQPLIB, NodeClient
+from tests.interop.brokers.nodes import RHEA
+from tests.interop.brokers.process import BUILD, apt_install, run_install
+from tools.docs.pages import ROOT
+
+WAITS = ("heartbeat", "idle")
+"""What the names of cases have that wait for seconds: they are in tests/system, with this project's clients."""
+ALL = ("open", "publish", "consume accept", "consume reject", "rpc")
+KNOWN: Mapping[str, frozenset[str]] = {
+    "pika": frozenset(
+        {
+            "0-9-1/wire/header-client-first/client",
+            "0-9-1/connection.start-ok/mechanism-notnull/client",
+            "0-9-1/connection.tune-ok/channel-max-le/client/offer-of-5",
+            "0-9-1/connection.close/answer/client",
+            "0-9-1/connection.close/answer/client/in-the-middle-of-a-body",
+            "0-9-1/connection/error-scope/client/told",
+            "0-9-1/rabbitmq/connection.blocked/client",
+            "0-9-1/wire/content-incomplete/client/method-for-header",
+        }
+    ),
+    "aio_pika": frozenset({"0-9-1/connection.start/client-support/client/version-7-3"}),
+    "py_amqp": frozenset(
+        {"0-9-1/connection.start/client-support/client/version-7-3", "0-9-1/connection.close/discard/client"}
+    ),
+    "proton": frozenset({"1.0/transport/flow/drain/client/nothing-to-send"}),
+    "azure": frozenset(
+        {
+            "1.0/transport/open/channel-max/client/of-0",
+            "1.0/transport/flow/link-credit/client/of-2",
+            "1.0/transport/flow/drain/client/nothing-to-send",
+            "1.0/transport/session.window/remote-incoming/client/of-2",
+            "1.0/transport/transfer/aborted/client",
+            "1.0/transport/link/unattached-handle/client",
+        }
+    ),
+    "amqplib": frozenset({"0-9-1/connection.start/client-support/client/version-7-3"}),
+    "amqp091_go": frozenset(
+        {
+            "0-9-1/connection.start/client-support/client/version-7-3",
+            "0-9-1/wire/content-incomplete/client/method-for-header",
+        }
+    ),
+    "go_amqp": frozenset({"1.0/transport/flow/drain/client/nothing-to-send"}),
+    "java": frozenset(),
+    "rhea": frozenset({"1.0/transport/transfer/aborted/client"}),
+}
+"""The failures of each client: docs/probe/results.md has the reasons, and the versions."""
+
+
+def assert_known(name: str, line: str, version: str, skills: tuple[str, ...]) -> None:
+    """Run the program with all cases of a version that don't wait."""
+    cases = [each for each in CLIENT_CASES if each.version == version and not any(word in each.name for word in WAITS)]
+    with closing(SocketListener("127.0.0.1", 0)) as listener:
+        runner = ClientRunner(listener, Command(line), patience=Patience(answer=2.0))
+        problems = {each.skill: each.problem for each in runner.ask((version,))}
+        assert {skill: problems[skill] for skill in skills} == dict.fromkeys(skills, "")
+        results = list(runner.run(cases))
+    failed = {each.case.name: each.seen for each in results if each.verdict in FAILURES}
+    assert {case: seen for case, seen in failed.items() if case not in KNOWN[name]} == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "skills"),
+    [
+        ("pika", "0-9-1", ALL),
+        ("aio_pika", "0-9-1", ALL),
+        ("py_amqp", "0-9-1", ALL),
+        ("proton", "1.0", ALL),
+        ("azure", "1.0", ALL[:4]),
+    ],
+)
+def test_clients_in_python(name: str, version: str, skills: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    assert_known(name, f"{sys.executable} -m examples.probe.{name}_client", version, skills)
+
+
+@pytest.mark.parametrize(
+    ("client", "name", "version"), [(AMQPLIB, "amqplib", "0-9-1"), (RHEA, "rhea", "1.0")], ids=["amqplib", "rhea"]
+)
+def test_clients_in_node(client: NodeClient, name: str, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NODE_PATH", str(client.install()))
+    program = ROOT / "examples" / "probe" / f"{name}_client.js"
+    assert_known(name, f"{shutil.which('node')} {program}", version, ALL)
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "version"),
+    [
+        ("amqp091_go", "github.com/rabbitmq/amqp091-go@v1.10.0", "0-9-1"),
+        ("go_amqp", "github.com/Azure/go-amqp@v1.4.0", "1.0"),
+    ],
+    ids=["amqp091-go", "go-amqp"],
+)
+def test_clients_in_go(name: str, module: str, version: str, tmp_path: Path) -> None:
+    if shutil.which("go") is None:
+        apt_install("golang-go")
+    shutil.copy(ROOT / "examples" / "probe" / name / "main.go", tmp_path)
+    kept = (f"GOPATH={BUILD / 'go'}", f"GOCACHE={BUILD / 'go-cache'}", "GOFLAGS=-modcacherw")
+    for command in (["mod", "init", "probe"], ["get", module], ["vet", "."], ["build", "-o", "client"]):
+        run_install(f"go {command[0]} of {module}", ["env", "-C", str(tmp_path), *kept, "go", *command])
+    assert_known(name, str(tmp_path / "client"), version, ALL)
+
+
+def test_rabbitmqs_client_in_java() -> None:
+    folder = ROOT / "examples" / "probe" / "java"
+    jars = class_path("RabbitMQ's Java client", folder / "pom.xml")
+    classes = compiled("its program", [folder / "RabbitClient.java"], jars)
+    # A machine that starts for a second needs no better code, and no threads to collect garbage.
+    options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    assert_known("java", f"java {options} -cp {classes}{os.pathsep}{jars} RabbitClient", "0-9-1", ALL)

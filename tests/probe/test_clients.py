@@ -1,0 +1,203 @@
+"""Cases for clients stand on rules, no client keeps them by doing nothing, and what a client does is judged."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amqp_sansio import amqp_0_9_1 as amqp
+from amqp_sansio import amqp_1_0
+from amqp_sansio_probe import CASES, CLIENT_CASES, Capabilities, ClientCase, ClientRunner, Result, Verdict
+from amqp_sansio_probe.host_1_0 import AMQP_HEADER, amqp_frame
+from amqp_sansio_probe.programs import MOST_LINES
+from amqp_sansio_probe.talk import HEADER, frame, method_frame
+from tests.kit.probing import Says, ScriptedClient, ScriptedClients
+
+ROOT = Path(__file__).resolve().parents[2]
+ABLE = frozenset(need for each in CLIENT_CASES for need in each.needs)
+ABOUT = amqp.Table({"product": "Liar"})
+
+
+def run(case: ClientCase, make: Callable[[], ScriptedClient]) -> Result:
+    clients = ScriptedClients(make)
+    runner = ClientRunner(clients, clients)
+    runner.capabilities = Capabilities(can=ABLE)
+    [result] = runner.run([case])
+    return result
+
+
+def named(name: str) -> ClientCase:
+    [case] = [each for each in CLIENT_CASES if each.name == name]
+    return case
+
+
+def mute(heard: bytes) -> tuple[bytes, bool]:
+    return b"", False
+
+
+class Opener:
+    """Opens a connection of the case's version, and says `more` in it; then it closes it, ends it, or does nothing."""
+
+    def __init__(self, case: ClientCase, more: bytes = b"", *, closes: bool = False, ends: bool = False) -> None:
+        self.steps = CLASSIC if case.version == "0-9-1" else NEW
+        self.done = 0
+        self.more = more
+        if closes:
+            self.more += self.steps[-1]
+        self.ends = ends
+
+    def __call__(self, heard: bytes) -> tuple[bytes, bool]:
+        begin, *others, _ = self.steps
+        if not heard:
+            return begin, False
+        if self.done < len(others):
+            self.done += 1
+            return others[self.done - 1] + (self.more if self.done == len(others) else b""), False
+        # An answer came, to what was said last or to the close.
+        return b"", self.ends or bool(self.more)
+
+
+CLASSIC = (
+    HEADER,
+    method_frame(0, amqp.ConnectionStartOk(ABOUT, "PLAIN", b"\0guest\0guest", "en_US")),
+    method_frame(0, amqp.ConnectionTuneOk(5, 4096, 0)) + method_frame(0, amqp.ConnectionOpen("/")),
+    method_frame(0, amqp.ConnectionClose(200, "bye")),
+)
+"""A header, what follows each answer, and the close."""
+NEW = (AMQP_HEADER, amqp_frame(0, amqp_1_0.Open("liar")), amqp_frame(0, amqp_1_0.Close()))
+
+
+def levels() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for path in sorted((ROOT / "docs" / "rules").glob("rules-*.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            found |= {row["id"].partition(" ->")[0]: row["level"] for row in csv.DictReader(file)}
+    return found
+
+
+def test_every_case_names_a_rule_and_its_level() -> None:
+    known = levels()
+    assert {each.name: each.level for each in CLIENT_CASES} == {each.name: known[each.rule] for each in CLIENT_CASES}
+
+
+def test_names_are_unique_among_those_for_servers_too() -> None:
+    counts = Counter([*[each.name for each in CASES], *[each.name for each in CLIENT_CASES]])
+    assert [name for name, count in counts.items() if count > 1] == []
+
+
+def test_every_case_says_what_it_asks_and_expects() -> None:
+    assert [each.name for each in CLIENT_CASES if not each.clause.endswith(".") or not each.expected] == []
+
+
+def test_there_are_as_many_cases_as_the_page_says() -> None:
+    text = (ROOT / "docs" / "probe.md").read_text(encoding="utf-8")
+    numbers = Counter([each.version for each in CLIENT_CASES])
+    assert f"{numbers['0-9-1']} cases for clients of 0-9-1 and {numbers['1.0']} for clients of 1.0" in text
+
+
+@pytest.mark.parametrize("case", CLIENT_CASES, ids=lambda case: case.name)
+def test_no_case_is_kept_by_a_client_that_says_nothing(case: ClientCase) -> None:
+    result = run(case, lambda: ScriptedClient(mute, ends_with=None))
+    assert result.strict not in (Verdict.CONFORMS, Verdict.OTHER_CODE), result.seen
+
+
+@pytest.mark.parametrize("case", CLIENT_CASES, ids=lambda case: case.name)
+def test_no_case_is_kept_by_a_client_that_opens_a_connection_and_goes_on(case: ClientCase) -> None:
+    result = run(case, lambda: ScriptedClient(Opener(case), [{"event": "opened"}], ends_with=None))
+    assert result.strict not in (Verdict.CONFORMS, Verdict.OTHER_CODE), result.seen
+
+
+IN_ORDER = "0-9-1/wire/header-client-first/client"
+
+
+def judged(make: Callable[[], Says], events: Sequence[Mapping[str, Any]] = (), name: str = IN_ORDER) -> Result:
+    return run(named(name), lambda: ScriptedClient(make(), events))
+
+
+def test_a_client_that_opens_and_closes_conforms() -> None:
+    assert judged(lambda: Opener(named(IN_ORDER), closes=True)).strict is Verdict.CONFORMS
+
+
+def test_a_client_that_drops_the_connection_is_unclean() -> None:
+    result = judged(lambda: Opener(named(IN_ORDER), ends=True))
+    assert (result.strict, result.seen.split("; ")[1]) == (Verdict.UNCLEAN, "the end: no connection.close-ok")
+
+
+def test_what_a_client_breaks_besides_the_rule_counts() -> None:
+    twice = method_frame(1, amqp.ChannelOpen()) * 2
+    result = judged(lambda: Opener(named(IN_ORDER), twice, closes=True))
+    assert result.strict is Verdict.BREAKS
+    assert "besides, 0-9-1/channel.open/already-open" in result.seen
+
+
+def test_octets_behind_the_close_are_unclean() -> None:
+    late = CLASSIC[-1] + frame(8, 0, b"")
+    result = judged(lambda: Opener(named(IN_ORDER), late))
+    assert result.strict is Verdict.UNCLEAN
+    assert "heartbeat behind connection.close" in result.seen
+
+
+class Answering:
+    """Opens a connection, and answers the server's close of it."""
+
+    def __init__(self) -> None:
+        self.opener = Opener(named(TOLD))
+
+    def __call__(self, heard: bytes) -> tuple[bytes, bool]:
+        if heard.endswith(method_frame(0, amqp.ConnectionClose(320, "CONNECTION_FORCED"))):
+            return method_frame(0, amqp.ConnectionCloseOk()), True
+        return self.opener(heard)
+
+
+TOLD = "0-9-1/connection/error-scope/client/told"
+
+
+@pytest.mark.parametrize(
+    ("events", "verdict"),
+    [
+        ([], Verdict.NON_STRICT),
+        ([{"event": "closed", "code": "320", "text": ""}], Verdict.CONFORMS),
+        ([{"event": "closed", "code": "", "text": "gone"}], Verdict.OTHER_CODE),
+    ],
+)
+def test_whether_a_program_learns_of_an_error(events: list[Mapping[str, Any]], verdict: Verdict) -> None:
+    result = judged(Answering, [{"event": "opened"}, *events], TOLD)
+    assert result.strict is verdict, result.seen
+
+
+@pytest.mark.parametrize("number", [None, True, "1", 1.5, [1], {"of": 1}])
+def test_a_message_that_a_program_numbers_oddly_is_a_message(number: object) -> None:
+    told = [{"event": "published", "number": number, "outcome": "accepted"}]
+    result = judged(lambda: mute, told, "0-9-1/rabbitmq/basic.nack.publisher/client")
+    assert result.strict is Verdict.NON_STRICT
+    assert "told: accepted; exit status" in result.seen
+
+
+def test_a_client_that_never_stops_is_cut_off() -> None:
+    flood = iter(lambda: bytes(1024 * 1024), None)
+
+    class Flooding(ScriptedClient):
+        def receive(self, seconds: float) -> bytes | None:
+            return next(flood)
+
+    result = run(named(IN_ORDER), lambda: Flooding(mute, ends_with=None))
+    assert result.strict is Verdict.INCONCLUSIVE
+    assert "the client sends more than" in result.seen
+
+
+def test_a_program_that_prints_for_ever_is_cut_off() -> None:
+    told: list[int] = []
+
+    class Talking(ScriptedClient):
+        def events(self) -> list[Mapping[str, Any]]:
+            told.append(1)
+            return [{"event": "noise"}] * MOST_LINES
+
+    result = run(named(IN_ORDER), lambda: Talking(Opener(named(IN_ORDER), closes=True)))
+    assert result.strict is Verdict.CONFORMS
+    assert len(told) > 1

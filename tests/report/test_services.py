@@ -1,0 +1,168 @@
+"""Findings of a session with Azure's services: refused and expired tokens, requests with their answers, throttling,
+lost locks, links that are idle; and no token anywhere on the page.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio_report.findings import Finding, findings
+from amqp_sansio_report.report import report_segments
+from amqp_sansio_report.services import Services
+from tests.kit.talk_1_0 import Talk10, credit, settle, transfer
+from tests.report.making import row
+from tests.tables.test_tables import packets
+
+SECRET: Final = "SharedAccessSignature sig=s3cret"
+IDLE: Final = "The link is force detached. Details: AmqpMessagePublisher.IdleTimerExpired: Idle timeout: 00:10:00."
+
+
+def new_talk() -> Talk10:
+    """A client with links to `$cbs`, `orders/$management` and orders; handles 0 to 4, even ones to send on."""
+    talk = Talk10().open().session()
+    for handle, address in ((0, "$cbs"), (2, "orders/$management"), (4, "orders")):
+        talk.sender(f"out-{handle}", address, handle).server(credit(handle))
+    for handle, address in ((1, "$cbs"), (3, "orders/$management"), (5, "orders")):
+        talk.receiver(f"in-{handle}", handle, amqp.Source(address=address)).client(credit(handle))
+    return talk
+
+
+class Asking:
+    """A talk with requests and answers, whose deliveries are numbered."""
+
+    def __init__(self) -> None:
+        self.talk = new_talk()
+        self.asked = 0
+        self.told = 0
+
+    def ask(self, handle: int, body: Any, **fields: Any) -> None:
+        """The client's request, accepted."""
+        message = amqp.Message(
+            amqp.AmqpValue(body), properties=amqp.Properties(message_id=f"m{self.asked}"), application_properties=fields
+        )
+        self.talk.client(transfer(self.asked, message, handle=handle)).server(settle(self.asked, amqp.Accepted()))
+        self.asked += 1
+
+    def answer(self, handle: int, of: int, **fields: Any) -> None:
+        """The server's answer, accepted."""
+        names = {name.replace("__", "-"): value for name, value in fields.items()}
+        message = amqp.Message(None, properties=amqp.Properties(correlation_id=f"m{of}"), application_properties=names)
+        self.talk.server(transfer(self.told, message, handle=handle)).client(settle(self.told, amqp.Accepted()))
+        self.told += 1
+
+    def put(self, status: int, text: str, expires: int | None = None) -> None:
+        """A token for orders, and its answer."""
+        more = {} if expires is None else {"expiration": amqp.Timestamp(expires)}
+        name = "amqps://ns.example/orders"
+        self.ask(0, SECRET, operation="put-token", type="jwt", name=name, security_token=SECRET, **more)
+        self.answer(1, self.asked - 1, status__code=amqp.Int(status), status__description=text)
+
+    def first(self) -> Finding:
+        """The first finding; no token is on its page."""
+        report = report_segments(packets(self.talk))
+        found = findings(report.gather)
+        shown = report.text() + report.html + repr(found)
+        assert "s3cret" not in shown
+        return found[0]
+
+
+def test_a_token_that_is_refused() -> None:
+    asking = Asking()
+    asking.put(401, "the signature is wrong")
+    found = asking.first()
+    assert (found.level, found.text) == ("error", "answer to put-token of the server, 1 time")
+    assert "401 the signature is wrong (orders)" in found.more
+
+
+def test_a_token_that_is_taken_is_nothing_to_tell() -> None:
+    asking = Asking()
+    asking.put(202, "Accepted")
+    report = report_segments(packets(asking.talk))
+    assert not report.gather.faults.rows
+
+
+@pytest.mark.parametrize(("expires", "says"), [(1, "its token had expired at"), (None, ""), (32_503_680_000_000, "")])
+def test_a_link_whose_token_has_expired(expires: int | None, says: str) -> None:
+    asking = Asking()
+    asking.put(200, "OK", expires)
+    error = amqp.Error(amqp.Symbol("amqp:unauthorized-access"), "The token is expired. TrackingId:abc_G3")
+    asking.talk.server(amqp.Detach(4, True, error)).client(amqp.Detach(4, True))
+    found = asking.first()
+    assert found.text == "detach of the server, 1 time"
+    assert "TrackingId:abc_G3" in found.more and "of orders" in found.more
+    assert (says in found.more) if says else ("expired at" not in found.more)
+
+
+def test_a_link_of_an_entity_without_a_token() -> None:
+    services = Services()
+    assert services.hint("amqp:unauthorized-access", "", "bills", 5) == ""
+    for seq, kind in enumerate(("publish", "deliver")):
+        headers = '{"operation":"put-token","name":"sb://h/orders"}' if kind == "publish" else '{"status-code":200}'
+        one = {"message_id": "m"} if kind == "publish" else {"correlation_id": "m"}
+        services.message(_named(kind=kind, protocol="1.0", seq=seq, ts_ns=1, headers=headers, **one))
+    assert services.hint("amqp:unauthorized-access", "", "amqps://h/bills", 5) == "no token was put for bills"
+
+
+def _named(**values: Any) -> Any:
+    from amqp_sansio.recorded.tables import ROWS
+
+    return ROWS["messages"]._make(row("messages", **values))
+
+
+@pytest.mark.parametrize(
+    ("operation", "status", "condition", "says"),
+    [
+        ("com.microsoft:renew-lock", 410, "com.microsoft:message-lock-lost", "the lock had ended before"),
+        ("com.microsoft:peek-message", 503, "com.microsoft:server-busy", "the service throttles"),
+        ("com.microsoft:renew-session-lock", 410, "com.microsoft:session-lock-lost", "accept the session again"),
+        ("READ", 404, "", "404 no such hub (orders/$management)"),
+    ],
+)
+def test_a_request_to_management_with_its_answer(operation: str, status: int, condition: str, says: str) -> None:
+    asking = Asking()
+    asking.ask(2, None, operation=operation)
+    more = {"errorCondition": amqp.Symbol(condition)} if condition else {}
+    asking.answer(3, 0, statusCode=amqp.Int(status), statusDescription="no such hub", **more)
+    found = asking.first()
+    assert found.text == f"answer to {operation} of the server, 1 time"
+    assert says in found.more and (condition or str(status)) in found.more
+
+
+@pytest.mark.parametrize(
+    ("condition", "text", "says"),
+    [
+        ("amqp:link:detach-forced", IDLE, "heartbeats don't count"),
+        ("com.microsoft:server-busy", "50009", "the service throttles"),
+        ("com.microsoft:session-cannot-be-locked", "", "another receiver has the session"),
+        ("amqp:link:stolen", "epoch 1", "taken the partition"),
+    ],
+)
+def test_a_link_that_a_service_detaches(condition: str, text: str, says: str) -> None:
+    asking = Asking()
+    error = amqp.Error(amqp.Symbol(condition), text)
+    asking.talk.server(amqp.Detach(5, True, error)).client(amqp.Detach(5, True))
+    found = asking.first()
+    assert found.text == "detach of the server, 1 time"
+    assert condition in found.more and says in found.more
+
+
+def test_a_settlement_whose_lock_is_lost() -> None:
+    asking = Asking()
+    talk = asking.talk.server(transfer(0, amqp.Message(b"job"), handle=5))
+    talk.client(settle(0, amqp.Accepted(), settled=False))
+    error = amqp.Error(amqp.Symbol("com.microsoft:message-lock-lost"), "The lock supplied is invalid.")
+    talk.server(settle(0, amqp.Rejected(error), role=False))
+    found = asking.first()
+    assert found.text == "a settlement of the server, 1 time"
+    assert "The lock supplied is invalid." in found.more and "the lock had ended before" in found.more
+
+
+def test_what_is_asked_and_never_answered_is_bounded() -> None:
+    services = Services()
+    headers = '{"operation":"READ"}'
+    for number in range(1000):
+        services.message(_named(kind="publish", protocol="1.0", seq=number, headers=headers, message_id=f"m{number}"))
+    assert services.waiting == 256

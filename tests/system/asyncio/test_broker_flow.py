@@ -1,0 +1,3 @@
+"""The tests of tests/asyncio/test_broker_flow.py over sockets."""
+
+from tests.asyncio.test_broker_flow import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""The tests of tests/asyncio/test_consumer.py over sockets."""
+
+from tests.asyncio.test_consumer import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""The tests of tests/asyncio/test_suites_closing.py over sockets."""
+
+from tests.asyncio.test_suites_closing import *  # noqa: F403

@@ -1,0 +1,98 @@
+"""`demo` and `replay --engine spark`: whole runs, and what they say when something is missing."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from amqp_sansio.recorded.tables import COLUMNS
+from amqp_sansio_cli.demo_traffic import MESSAGES, ROUTES
+from tests.cli.test_replay import one_line
+from tests.kit.captures import named
+from tests.kit.tables import local_rows, segments_of
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+NAMES = ("o091_pika_basic.pcap", "o091d_exchange_gap.pcap")
+
+
+@pytest.mark.spark
+def test_the_demo_shows_the_tables_and_answers(process: Run, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="needs the extra `spark`")
+    done = process("demo", env={"COLUMNS": "100", "TMPDIR": str(tmp_path)}, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    titles = [line[3:] for line in lines if line.startswith("== ")]
+    assert [title.partition(":")[0] for title in titles[: len(COLUMNS)]] == list(COLUMNS)
+    assert titles[0] == "connections: 11 rows"
+    assert titles[3] == "violations: 0 rows"
+    # Every version published, and every message came to another version or is accounted for.
+    queues = tuple([route.queue for route in ROUTES])
+    fates = [line for line in lines if line.startswith(queues)]
+    assert len(fates) == MESSAGES * len(ROUTES)
+    for route in ROUTES:
+        one, other = (f" {version.label} " for version in route)
+        of_route = [line for line in fates if line.startswith(route.queue)]
+        assert len([line for line in of_route if one in line and other in line]) == MESSAGES
+        assert len([line for line in of_route if "rejected, 0-9-1 accepted" in line]) == 1
+        assert len([line for line in of_route if "released, " in line]) == 1
+        assert len([line for line in of_route if "unsettled" in line]) == 1
+    assert len(titles) == 10
+    assert "nothing" not in lines
+    shown = [line for line in lines if not line.startswith("  ")]
+    assert max(map(len, shown)) <= 100
+    assert not list(tmp_path.iterdir()), "it leaves files behind"
+
+
+@pytest.mark.spark
+def test_parquet_has_the_local_engines_rows(process: Run, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra `spark`")
+    paths = [named(name) for name in NAMES]
+    output = tmp_path / "out"
+    done = process("replay", *paths, "--engine", "spark", "--output", output, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    wanted = local_rows(segments_of(paths))
+    said = done.stderr.splitlines()
+    assert said == [f"amqp-sansio: {len(wanted[table]):,} rows in {output / table}" for table in COLUMNS]
+    for table, columns in COLUMNS.items():
+        found = parquet.read_table(output / table)
+        assert found.column_names == [name for name, _ in columns]
+        assert found.num_rows == len(wanted[table])
+    again = process("replay", *paths, "--engine", "spark", "--output", output)
+    assert again.returncode == 2
+    assert again.stderr == f"amqp-sansio: {output}: exists and isn't an empty folder\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "wanted"),
+    [
+        ("echo 'openjdk version \"11.0.2\" 2019-01-15' >&2", "is 11"),
+        ("echo 'java version \"1.8.0_401\"' >&2", "is 8"),
+        ("exit 1", "doesn't run"),
+    ],
+)
+def test_an_old_java_is_one_line(cli: Run, tmp_path: Path, script: str, wanted: str) -> None:
+    pytest.importorskip("pyspark", reason="needs the extra `spark`")
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\n{script}\n")
+    java.chmod(0o755)
+    assert wanted in one_line(cli("demo", env={"JAVA_HOME": str(tmp_path)}))
+
+
+def test_a_missing_pyspark_is_one_line(process: Run, cli_environment: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "pyspark.py").write_text("raise ImportError('not here')\n")
+    path = os.pathsep.join([str(tmp_path), cli_environment["PYTHONPATH"]])
+    said = one_line(process("demo", env={"PYTHONPATH": path}))
+    assert said == "amqp-sansio: pyspark can't be imported: not here\n"
+
+
+def test_replay_needs_no_spark_and_no_report(tmp_path: Path, process: Run, cli_environment: dict[str, str]) -> None:
+    for name in ("pyspark", "pyarrow", "pandas", "amqp_sansio_report"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError('not here')\n")
+    path = os.pathsep.join([str(tmp_path), cli_environment["PYTHONPATH"]])
+    for command in ("replay", "lint"):
+        done = process(command, named(NAMES[0]), env={"PYTHONPATH": path})
+        assert done.returncode == 0, done.stderr

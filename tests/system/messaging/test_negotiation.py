@@ -1,0 +1,3 @@
+"""The tests of tests/messaging/test_negotiation.py over sockets."""
+
+from tests.messaging.test_negotiation import *  # noqa: F403

@@ -1,0 +1,35 @@
+"""The fuzzer's command, whose cases are tried in processes of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tools.fuzz import __main__ as command
+from tools.fuzz.targets import TARGETS, Lines, Target
+
+
+def test_findings_are_printed_once_and_can_be_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "FOLDER", tmp_path)
+    monkeypatch.setitem(TARGETS, "struct-0-10", Target("struct-0-10", _refusing, False))
+    assert command.main(["--target=struct", "--cases=60", "--jobs=2", "--seconds=60"]) == 1
+    output = capsys.readouterr().out
+    assert output.count("======== struct-0-10: ZeroDivisionError in test_fuzz.py _refusing") == 1
+    assert "60 inputs, 1 findings" in output
+    [path] = tmp_path.glob("*.bin")
+    assert path.name.startswith("struct-0-10--ZeroDivisionError")
+    assert len(path.read_bytes()) < 10
+    assert command.main(["--replay", str(path)]) == 1
+    assert path.read_bytes().hex() in capsys.readouterr().out
+    monkeypatch.undo()
+    assert command.main(["--replay", str(path)]) == 0
+
+
+def _refusing(pieces: Sequence[bytes]) -> Lines:
+    if b"\0" in pieces[0]:
+        raise ZeroDivisionError
+    return []
