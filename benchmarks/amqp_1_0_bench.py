@@ -20,7 +20,7 @@ import azure.servicebus._pyamqp._decode as _azure_decode  # pyright: ignore[repo
 import proton  # pyright: ignore[reportMissingTypeStubs]
 
 from amqp_sansio import Observer, Signal
-from amqp_sansio._core.receive_buffer import ReceiveBuffer
+from amqp_sansio._ground.receive_buffer import ReceiveBuffer
 from amqp_sansio.amqp_1_0 import Message, Transfer
 from amqp_sansio.amqp_1_0.codec.frames import AMQP, amqp_frame, next_frame
 from amqp_sansio.amqp_1_0.codec.performatives import decode_frame_body

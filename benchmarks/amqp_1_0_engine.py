@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import proton  # pyright: ignore[reportMissingTypeStubs]
 
-from amqp_sansio import OpenRequested, Settled, Signal
+from amqp_sansio import Limits, OpenRequested, Settled, Signal
 from amqp_sansio.amqp_1_0 import Accepted, Header, Message, Properties
 from amqp_sansio.amqp_1_0.endpoint.config import Config
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
@@ -65,11 +65,12 @@ class Pair:
     `opening` has the octets before the link was ready, each with its sender's role.
     """
 
-    def __init__(self, *, credit: int = 10 * WINDOW, snd_settle_mode: int = 2) -> None:
+    def __init__(self, *, credit: int = 10 * WINDOW, snd_settle_mode: int = 2, limits: Limits | None = None) -> None:
         self.credit = credit
         self.opening: list[tuple[str, bytes]] = []
-        self.client = Connection.client(Config(container_id="client"))
-        self.server = Connection.server(Config(container_id="server", incoming_window=credit))
+        limits = limits or Limits()
+        self.client = Connection.client(Config(container_id="client", limits=limits))
+        self.server = Connection.server(Config(container_id="server", incoming_window=credit, limits=limits))
         self.settle()
         session = self.client.open_session()
         self.settle()

@@ -4,6 +4,10 @@ octets.
 Both libraries do the same job: `publish` to a fanout exchange that has no queue, `confirm` the same in confirm mode
 with a window of 1000 awaited together, `later` the same with `wait=False` and each outcome awaited afterwards (ours
 only), `consume` a full queue without acknowledgement, `ack` the same with one acknowledgement each and prefetch 1000.
+The work is the same: octets, properties, prefetch, the confirms that are outstanding, and one basic.ack for each
+delivery. The system calls aren't: rabbitmq-c makes one for each frame of a publish and for each acknowledgement, and
+asyncio's clients write many together. In `confirm` asyncio.gather makes a task of each publish, which alone takes
+twice what rabbitmq-c takes for a confirmed publish; `later` has none.
 Ours can be `recorded`, `logged` (each frame, to a file), and run by `uvloop`.
 """
 

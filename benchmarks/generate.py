@@ -187,7 +187,10 @@ class Half:
     """One end of a TCP connection."""
 
     def __init__(self, src: int, sport: int, dst: int, dport: int, isn: int) -> None:
-        self.src, self.sport, self.dst, self.dport = src, sport, dst, dport
+        self.src = src
+        self.sport = sport
+        self.dst = dst
+        self.dport = dport
         self.seq = isn
 
     def packet(self, other: Half, flags: int, payload: bytes | memoryview, ts_ns: int) -> Packet:

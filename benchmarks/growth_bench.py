@@ -12,13 +12,25 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
-from amqp_sansio import AMQP_0_9_1, Observer, Signal
-from amqp_sansio.amqp_0_9_1 import BasicConsume, BasicProperties, get_dialect
+from amqp_sansio import AMQP_0_9_1, Limits, Observer, Signal
+from amqp_sansio.amqp_0_9_1 import (
+    BasicConsume,
+    BasicProperties,
+    BasicReturn,
+    ConfirmSelect,
+    QueueDeclare,
+    QueueDeclareOk,
+    get_dialect,
+)
+from amqp_sansio.amqp_1_0 import Delivery, Receiver
 from amqp_sansio.broker import Broker
 from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model import commands
+from amqp_sansio.broker.model.effects import Deliver
+from amqp_sansio.broker.model.queue import Window
+from benchmarks import amqp_1_0_engine
 from benchmarks.codec_bench import CONSUMER
 from benchmarks.generate import generate, octets_of
 from benchmarks.measure import Case, case_of, cost_of, cpu_seconds
@@ -101,20 +113,121 @@ def routing(exchange: str, bindings: int, count: int = 2_000) -> float:
     broker = Broker()
     owner = broker.apply(commands.OpenOwner("/", "guest"), 0.0)
     broker.apply(commands.DeclareQueue(owner, "q", arguments={"x-max-length": 1}), 0.0)
-    by_headers = exchange == "amq.headers"
+    by_headers, pattern = exchange == "amq.headers", ".*" if exchange == "amq.topic" else ""
     for number in range(bindings):
         arguments = {"number": number} if by_headers else {}
-        broker.apply(commands.Bind(owner, "q", exchange, f"{number}", arguments=arguments), 0.0)
+        broker.apply(commands.Bind(owner, "q", exchange, f"{number}{pattern}", arguments=arguments), 0.0)
+    key = f"{bindings // 2}{'.x' if pattern else ''}"
     content = ClassicContent(
         AMQP_0_9_1, BasicProperties(headers={"number": bindings // 2}).encode(RABBIT), RABBIT, bytes(128)
     )
 
     def work() -> None:
         for _ in range(count):
-            broker.apply(commands.Publish(owner, exchange, f"{bindings // 2}", content), 0.0)
+            broker.apply(commands.Publish(owner, exchange, key, content), 0.0)
             broker.effects.clear()
 
     return cpu_seconds(work) / count
+
+
+def serving(consumers: int, count: int = 10_000) -> float:
+    """Publish into a queue that has that many consumers, each with room for one, and settle; the unit is a message."""
+    broker = Broker()
+    owner = broker.apply(commands.OpenOwner("/", "guest"), 0.0)
+    broker.apply(commands.DeclareQueue(owner, "q"), 0.0)
+    for number in range(consumers):
+        broker.apply(commands.Subscribe(owner, "q", number, (Window(1, refills=True),)), 0.0)
+    broker.effects.clear()
+    content = ClassicContent(AMQP_0_9_1, bytes(2), RABBIT, bytes(128))
+
+    def work() -> None:
+        for _ in range(count):
+            broker.apply(commands.Publish(owner, "", "q", content), 0.0)
+            (given,) = [each for each in broker.effects if isinstance(each, Deliver)]
+            broker.effects.clear()
+            broker.apply(commands.Settle(owner, (given.entry,), commands.Outcome.ACCEPT), 0.0)
+            broker.effects.clear()
+
+    return cpu_seconds(work) / count
+
+
+def answering(calls: int) -> float:
+    """Answer that many calls that are open on a channel, in their order; the unit is a call."""
+    pair = Pair(Limits(requests=calls))
+    channel = pair.client.open_channel()
+    pair.settle()
+    served = pair.server.channel(channel.number)
+    client, server = pair.client, pair.server
+    asked = [channel.call(QueueDeclare(queue=f"q{number}")) for number in range(calls)]
+    server.receive_data(client.data_to_send(0.0), 0.0)
+    while not isinstance(server.next_event(), Signal):
+        pass
+
+    def work() -> None:
+        for number in range(calls):
+            served.reply(QueueDeclareOk(f"q{number}", 0, 0))
+            client.receive_data(server.data_to_send(0.0), 0.0)
+            while not isinstance(client.next_event(), Signal):
+                pass
+
+    seconds = cpu_seconds(work)
+    assert all([each.done for each in asked])
+    return seconds / calls
+
+
+def returning(publishes: int) -> float:
+    """Return that many publishes that wait for their confirms, each before its confirm; the unit is a publish."""
+    pair = Pair()
+    channel = pair.client.open_channel()
+    pair.settle()
+    channel.call(ConfirmSelect())
+    pair.settle()
+    served = pair.server.channel(channel.number)
+    client, server = pair.client, pair.server
+    sent = [
+        channel.publish(b"%d" % number, exchange="ex", routing_key=f"k{number}", mandatory=True)
+        for number in range(publishes)
+    ]
+    server.receive_data(client.data_to_send(0.0), 0.0)
+    while not isinstance(server.next_event(), Signal):
+        pass
+
+    def work() -> None:
+        for number in range(publishes):
+            served.send(BasicReturn(312, "NO_ROUTE", "ex", f"k{number}"), BasicProperties(), b"%d" % number)
+            served.confirm(number + 1)
+            client.receive_data(server.data_to_send(0.0), 0.0)
+            while not isinstance(client.next_event(), Signal):
+                pass
+
+    seconds = cpu_seconds(work)
+    assert all([each is not None and each.done for each in sent])
+    return seconds / publishes
+
+
+def side_by_side(sessions: int) -> float:
+    """Send and accept one message on each of that many sessions of a connection of 1.0; the unit is a message."""
+    limits = Limits(channels=sessions + 1)
+    pair = amqp_1_0_engine.Pair(limits=limits)
+    client, server = pair.client, pair.server
+    opened = [client.open_session() for _ in range(sessions - 1)]
+    pair.settle()
+    senders = [pair.sender, *[session.open_sender(f"q{number}") for number, session in enumerate(opened)]]
+    pair.settle()
+    octets = amqp_1_0_engine.make_message(bytes(128)).encode()
+
+    def work() -> None:
+        for sender in senders:
+            sender.send(octets)
+            server.receive_data(client.data_to_send(0.0), 0.0)
+            while not isinstance(event := server.next_event(), Signal):
+                if isinstance(event, Delivery):
+                    cast(Receiver, server.session(event.channel).link(event.link)).accept(event.delivery_id)
+            client.receive_data(server.data_to_send(0.0), 0.0)
+            while not isinstance(client.next_event(), Signal):
+                pass
+
+    return cpu_seconds(work) / sessions
 
 
 def capture_cases() -> list[Case]:
@@ -147,5 +260,10 @@ def cases() -> list[Case]:
         growth("broker queue of 1,000,000 vs 1,000", queueing, 1_000_000, 1_000),
         growth("direct routing, 10,000 vs 100 bindings", lambda size: routing("amq.direct", size), 10_000, 100),
         growth("headers routing, 10,000 vs 100 bindings", lambda size: routing("amq.headers", size), 10_000, 100),
+        growth("topic routing, 10,000 vs 100 patterns", lambda size: routing("amq.topic", size), 10_000, 100),
+        growth("a queue with 10,000 consumers vs 100", serving, 10_000, 100),
+        growth("10,000 open calls vs 100", answering, 10_000, 100),
+        growth("10,000 returned publishes vs 100", returning, 10_000, 100),
+        growth("10,000 sessions of 1.0 vs 100", side_by_side, 10_000, 100),
         *capture_cases(),
     ]

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import gc
 import os
+import platform
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Final, TypedDict
+from typing import Final, NotRequired, TypedDict
 
 
 class Case(TypedDict):
-    """One line of results.json. `ratio` is peer over ours: above 1, ours is faster or smaller."""
+    """One line of results.json. `ratio` is peer over ours: above 1, ours is faster or smaller.
+
+    `machine` is the one that has measured it, as `machine` describes it.
+    """
 
     case: str
     ours: float
@@ -22,6 +27,20 @@ class Case(TypedDict):
     unit: str
     ratio: float
     goal: float | None
+    machine: NotRequired[str]
+
+
+def machine() -> str:
+    """Return what machine this is, in a line: processor, cores, memory, system and interpreter."""
+    name = platform.processor() or platform.machine()
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        name = next((line.partition(": ")[2] for line in lines if line.startswith("model name")), name)
+    memory = ""
+    with suppress(AttributeError, OSError, ValueError):
+        memory = f", {os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return f"{os.cpu_count()} cores of {name}{memory}, {platform.system()} {platform.release()}, {python}"
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:

@@ -12,7 +12,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from amqp_sansio import AuthenticationRequested, Observer, OpenRequested, Signal
+from amqp_sansio import AuthenticationRequested, Limits, Observer, OpenRequested, Signal
 from amqp_sansio.amqp_0_9_1 import (
     BasicConsume,
     BasicConsumeOk,
@@ -35,7 +35,7 @@ _WORKER = """
 import gc, pickle, sys, time
 sys.path.insert(0, sys.argv[1])
 from amqp_sansio import NEED_DATA, Observer
-from amqp_sansio.lifecycle import Lifecycle
+from amqp_sansio.recorded.lifecycle import Lifecycle
 
 arrivals = pickle.load(sys.stdin.buffer)
 
@@ -64,9 +64,10 @@ for _ in sys.stdin.buffer:
 class Pair:
     """A client and a server that are open, and everything that they have sent."""
 
-    def __init__(self) -> None:
-        self.client = Connection.client(Config(sasl=Plain("guest", "guest"), heartbeat=0))
-        self.server = Connection.server(Config(heartbeat=0))
+    def __init__(self, limits: Limits | None = None) -> None:
+        limits = limits or Limits()
+        self.client = Connection.client(Config(sasl=Plain("guest", "guest"), heartbeat=0, limits=limits))
+        self.server = Connection.server(Config(heartbeat=0, limits=limits))
         self.sent: list[tuple[str, bytes]] = []
         self.settle()
 

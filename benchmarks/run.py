@@ -26,11 +26,13 @@ PARTS = (
     "amqp_0_10",
     "footprint",
     "observer",
+    "fast_paths",
     "asyncio",
     "sync",
     "recovery",
     "costs",
     "broker",
+    "azure",
     "growth",
     "replay",
     "spark",
@@ -40,7 +42,7 @@ PARTS = (
 def main(wanted: list[str]) -> int:
     """Run the parts and write their results; results of other parts are kept."""
     sys.path.insert(0, str(ROOT))
-    from benchmarks.measure import show
+    from benchmarks.measure import machine, show
     from tools.docs import performance
 
     if wanted and wanted[0] == "--check":
@@ -52,6 +54,8 @@ def main(wanted: list[str]) -> int:
     path = ROOT / "benchmarks" / "results.json"
     kept: list[Case] = json.loads(path.read_text()) if path.exists() and wanted else []
     measured = [case for part in wanted or PARTS for case in run_part(part)]
+    for case in measured:
+        case["machine"] = machine()
     names = {case["case"] for case in measured}
     results = [case for case in kept if case["case"] not in names] + measured
     path.write_text(json.dumps(results, indent=1) + "\n")

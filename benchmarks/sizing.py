@@ -13,15 +13,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parent.parent
 SHAPES = (("0-9-1", 128), ("0-9-1", 4096), ("1.0", 128), ("1.0", 4096))
-GB = 1_000_000_000
 
 
 class Cost(NamedTuple):
@@ -37,36 +37,15 @@ def main() -> int:
     """Measure, and print a table for each shape."""
     sys.path[:0] = [str(ROOT), str(ROOT / "adapters" / "spark")]
     from benchmarks.generate import generate, octets_of
-    from benchmarks.spark_bench import PARTITIONS, cpu_of_tree, read, run, session
+    from benchmarks.spark_bench import GB, cpu_of_tree, jobs, session
 
     parser = argparse.ArgumentParser(description="Measures what captures cost in Spark.")
     parser.add_argument("--size", type=octets_of, default=256 << 20, help="of each shape; k, m, g (default 256m)")
     size: int = parser.parse_args().size
 
-    from amqp_sansio_spark import histories, replay
-
     with tempfile.TemporaryDirectory() as folder:
         spark = session(folder, 2)
-
-        def tables(path: Path) -> None:
-            replayed = replay(read(spark, path), PARTITIONS).cache()
-            for name in ("connections", "events", "messages", "violations"):
-                frame: DataFrame = getattr(replayed, name)
-                frame.write.mode("overwrite").parquet(f"{folder}/out/{name}")
-            replayed.unpersist()
-
-        def joined(path: Path) -> None:
-            replayed = replay(read(spark, path), PARTITIONS)
-            run(histories(replayed.messages, replayed.events))
-
-        jobs: dict[str, Callable[[Path], None]] = {
-            "segments": lambda path: run(read(spark, path)),
-            "events": lambda path: run(replay(read(spark, path), PARTITIONS).events),
-            "messages": lambda path: run(replay(read(spark, path), PARTITIONS).messages),
-            "four tables as Parquet": tables,
-            "histories": joined,
-        }
-        spark.conf.set("spark.sql.variant.inferShreddingSchema", "false")
+        work = jobs(spark, folder)
         for version, octets in SHAPES:
             warm = generate(Path(folder) / "warm", 8 << 20, versions=(version,), sizes=(octets,), files=2)[0].parent
             traffic = generate(Path(folder) / "traffic", size, versions=(version,), sizes=(octets,), files=4)[0].parent
@@ -74,9 +53,9 @@ def main() -> int:
             rows = counts(spark, traffic)
             amounts = [f"{amount / total * GB:,.0f} {what}/GB" for what, amount in rows.items()]
             print(f"\n{version}, {octets} octets: {', '.join(amounts)}")
-            for name, job in jobs.items():
+            for name, job in work.items():
                 job(warm)
-                cost = measured(lambda job=job, path=traffic: job(path), cpu_of_tree)  # type: ignore[misc]
+                cost = measured(partial(job, traffic), cpu_of_tree)
                 scale = GB / total
                 print(f"  {name:24} {cost.cpu * scale:7.1f} CPU s/GB {cost.wall * scale:7.1f} s/GB", flush=True)
             written = sum(path.stat().st_size for path in (Path(folder) / "out").rglob("*.parquet"))

@@ -14,17 +14,20 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 from amqp_sansio.capture import PcapngWriter, Segment, read_segments
-from amqp_sansio.tables import FlowReplay
-from amqp_sansio_spark import register, replay
-from amqp_sansio_spark.files import find_captures
+from amqp_sansio.recorded.tables import COLUMNS, FlowReplay, LiveReplay, Row
+from amqp_sansio_arrow.files import find_captures
+from amqp_sansio_spark import histories, register, replay
 from amqp_sansio_spark.options import parse_options
 from amqp_sansio_spark.pieces import read_piece, whole
 from amqp_sansio_spark.segments import ARROW_SCHEMA
@@ -39,7 +42,12 @@ BODY = b"x" * 4096
 BIG = 64 << 20
 SMALL = 1 << 20
 PARTITIONS = 16
+SHAPE = 32 << 20
+"""Octets of the larger capture that the CPU seconds for a GB come from."""
 READ_GOAL = 400_000
+GB = 1_000_000_000
+CPU_GOALS = {"events": 65, "messages": 50, "four tables as Parquet": 125, "histories": 170}
+"""CPU seconds for a GB of captures of 0-9-1 with messages of 128 octets, on a quiet machine."""
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -53,6 +61,8 @@ def cases() -> list[Case]:
         try:
             found.append(cpu_per_segment(spark, warm, traffic))
             found.append(worker_memory(spark, Path(folder)))
+            found += cpu_per_gigabyte(spark, folder)
+            found.append(same_rows(spark, traffic))
         finally:
             spark.stop()
         found.append(packets_per_second(traffic))
@@ -82,6 +92,48 @@ def cpu_per_segment(spark: SparkSession, warm: Path, traffic: Path) -> Case:
         "us CPU/segment",
         0.5,
     )
+
+
+def cpu_per_gigabyte(spark: SparkSession, folder: str) -> list[Case]:
+    """Return the CPU seconds for a GB of 0-9-1 with messages of 128 octets, by job; `peer` is the goal.
+
+    They are those of the octets that a large capture has more than a small one: what a query costs without a row, such
+    as planning and starting workers, isn't counted. The first run lets the JVM compile. Takes two minutes, alone by
+    `python -m benchmarks.spark_bench gigabyte`.
+    """
+    small, large = Path(folder) / "shape-small", Path(folder) / "shape-large"
+    for path, octets in ((small, SHAPE // 5), (large, SHAPE)):
+        generate(path, octets, versions=("0-9-1",), sizes=(128,), files=4)
+    octets = _size_of(large) - _size_of(small)
+    found: list[Case] = []
+    work = jobs(spark, folder)
+    for name, goal in CPU_GOALS.items():
+        _, base, cost = [cpu_of_tree(partial(work[name], path)) for path in (large, small, large)]
+        figures = [((cost - base) / octets * GB, goal)]
+        found.append(case_of(f"spark {name}, 128 octets", figures, "CPU s/GB; peer is the goal", None))
+    return found
+
+
+def jobs(spark: SparkSession, folder: str) -> dict[str, Callable[[Path], None]]:
+    """Return what users do with captures, by name; tables are written below `folder`."""
+
+    def tables(path: Path) -> None:
+        replayed = replay(read(spark, path), PARTITIONS).cache()
+        for name in ("connections", "events", "messages", "violations"):
+            frame: DataFrame = getattr(replayed, name)
+            frame.write.mode("overwrite").parquet(f"{folder}/out/{name}")
+        replayed.unpersist()
+
+    return {
+        "segments": lambda path: run(read(spark, path)),
+        "two columns of events": lambda path: run(
+            replay(read(spark, path), PARTITIONS).select("events", "ts_ns", "event")
+        ),
+        "events": lambda path: run(replay(read(spark, path), PARTITIONS).events),
+        "messages": lambda path: run(replay(read(spark, path), PARTITIONS).messages),
+        "four tables as Parquet": tables,
+        "histories": lambda path: run(histories(replay(read(spark, path), PARTITIONS))),
+    }
 
 
 def core_seconds(traffic: Path) -> tuple[float, int]:
@@ -183,10 +235,74 @@ def worker_memory(spark: SparkSession, folder: Path) -> Case:
         capture.write_bytes(one_connection(size))
         reports = folder / f"rss{size}"
         reports.mkdir()
-        task = reporting(ReplayTask(("events",), "size"), str(reports))
+        task = reporting(ReplayTask(("events",)), str(reports))
         run(in_order(read(spark, capture)).mapInArrow(task, "rows bigint"))
         most[size] = max(float(report.read_text()) for report in reports.iterdir())
     return case_of("Spark worker memory, connection of 64 MiB vs 1 MiB", [(most[BIG], most[SMALL])], "MiB", 0.8)
+
+
+Sums = dict[str, dict[str, int]]
+"""Of each table and column a sum that every row has a part in, in any order."""
+
+
+def same_rows(spark: SparkSession, traffic: Path) -> Case:
+    """Return the CPU of a replay to all tables, here and by the local engine, whose rows have to be the same ones.
+
+    Raises ValueError where they aren't. Alone, with so many octets: `python -m benchmarks.spark_bench same 100000000`.
+    """
+    ours: Sums = {}
+    peer: Sums = {}
+
+    def in_spark() -> None:
+        tables = replay(read(spark, traffic), PARTITIONS)
+        for table in COLUMNS:
+            frame = tables.select(table, *[name for name, _ in summed(table)])
+            sums: Any = frame.agg(*[_sum_of(name, kind) for name, kind in summed(table)], f.count(f.lit(1))).collect()
+            ours[table] = {name: int(value or 0) for name, value in zip(_names(table), sums[0], strict=True)}
+
+    def locally() -> None:
+        for table in COLUMNS:
+            peer[table] = dict.fromkeys(_names(table), 0)
+        live = LiveReplay()
+        for path in sorted(traffic.iterdir()):
+            for segment in read_segments(path.read_bytes(), file=path.name):
+                for _, rows in live.push(segment) if isinstance(segment, Segment) else ():
+                    _add_rows(rows, peer)
+        for _, rows in live.finish():
+            _add_rows(rows, peer)
+
+    figures = [(cpu_of_tree(in_spark), cpu_of_tree(locally))]
+    if ours != peer:
+        raise ValueError(f"the rows in Spark aren't the local engine's: {ours} and {peer}")
+    size = f"{_size_of(traffic) / 1e6:,.0f} MB"
+    return case_of(
+        "spark rows equal to the local engine's", figures, f"CPU s for {size}; peer is the local engine", None
+    )
+
+
+def summed(table: str) -> list[tuple[str, str]]:
+    """Return the columns that are summed: all but JSON, which Spark writes in its own way, and times twice."""
+    return [(name, kind) for name, kind in COLUMNS[table] if kind not in ("json", "timestamp")]
+
+
+def _names(table: str) -> list[str]:
+    return [*[name for name, _ in summed(table)], "rows"]
+
+
+def _sum_of(name: str, kind: str) -> Column:
+    if kind == "string":
+        return f.sum(f.crc32(f.col(name).cast("binary")))
+    return f.sum(f.col(name).cast("decimal(38,0)" if kind == "int64" else "int"))
+
+
+def _add_rows(rows: list[Row], sums: Sums) -> None:
+    for table, values in rows:
+        into = sums[table]
+        into["rows"] += 1
+        for name, kind in summed(table):
+            value = getattr(values, name)
+            if value is not None:
+                into[name] += zlib.crc32(value.encode()) if kind == "string" else int(value)
 
 
 def session(folder: str, cores: int) -> SparkSession:
@@ -206,6 +322,7 @@ def session(folder: str, cores: int) -> SparkSession:
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
         "spark.sql.session.timeZone": "UTC",
+        "spark.sql.variant.inferShreddingSchema": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
         "spark.sql.execution.arrow.maxBytesPerBatch": "8m",
     }.items():
@@ -276,6 +393,10 @@ def _frame(kind: int, payload: bytes) -> bytes:
     return struct.pack(">BHI", kind, 1, len(payload)) + payload + b"\xce"
 
 
+def _size_of(folder: Path) -> int:
+    return sum([path.stat().st_size for path in folder.iterdir()])
+
+
 def _tree_seconds() -> float:
     parents: dict[int, int] = {}
     spent: dict[int, int] = {}
@@ -298,9 +419,20 @@ def _tree_seconds() -> float:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:]:
+    from benchmarks.measure import show
+
+    if sys.argv[1:] == ["gigabyte"]:
+        with tempfile.TemporaryDirectory() as scratch:
+            session_of_two = session(scratch, 2)
+            print(show(cpu_per_gigabyte(session_of_two, scratch)))
+            session_of_two.stop()
+    elif sys.argv[1:2] == ["same"]:
+        with tempfile.TemporaryDirectory() as scratch:
+            made = generate(Path(scratch) / "traffic", int(sys.argv[2]), files=8)[0].parent
+            session_of_two = session(scratch, 2)
+            print(show([same_rows(session_of_two, made)]))
+            session_of_two.stop()
+    elif sys.argv[1:]:
         print(_time_replays(sys.argv[1], int(sys.argv[2]), sys.argv[3] == "bound"))
     else:
-        from benchmarks.measure import show
-
         print(show(cases()))

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from amqp_sansio_asyncio import RecordedConnection, Recorder
+from amqp_sansio_asyncio import RecordedConnection, Recorder, on_stop
 
 READ_SIZE = 65536
 
@@ -64,18 +64,18 @@ def close(record: RecordedConnection, by: str) -> None:
 
 
 async def main(listen_port: int, upstream: str, path: Path) -> None:
-    """Serve until the program is interrupted."""
+    """Serve until the program is told to stop; open connections end with it."""
     host, _, port = upstream.rpartition(":")
     with Recorder(path) as recorder:
         proxy = Proxy(recorder, host, int(port))
         server = await asyncio.start_server(proxy.handle, "127.0.0.1", listen_port)
-        async with server:
-            print(f"listening on 127.0.0.1:{server.sockets[0].getsockname()[1]}", flush=True)
-            await server.serve_forever()
+        print(f"listening on 127.0.0.1:{server.sockets[0].getsockname()[1]}", flush=True)
+        stop = asyncio.Event()
+        with on_stop(stop.set):
+            await stop.wait()
+        server.close()
+    print("recorded", path)
 
 
 if __name__ == "__main__":
-    try:
-        asyncio.run(main(int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])))
-    except KeyboardInterrupt:
-        print("recorded", sys.argv[3])
+    asyncio.run(main(int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])))

@@ -39,7 +39,7 @@ from amqp_sansio.amqp_0_9_1 import (
     QueuePurgeOk,
     Request,
 )
-from amqp_sansio_asyncio import ServerConnection, serve
+from amqp_sansio_asyncio import ServerConnection, on_stop, serve
 
 
 class Queue:
@@ -259,14 +259,14 @@ class Broker:
 
 
 async def main(port: int) -> None:
-    """Serve until the program is interrupted."""
-    async with serve(Broker().handle, port=port) as server:
-        print(f"amqp://guest:guest@127.0.0.1:{server.port}/", flush=True)
-        await server.serve_forever()
+    """Serve until the program is told to stop."""
+    stop = asyncio.Event()
+    with on_stop(stop.set):
+        async with serve(Broker().handle, port=port) as server:
+            print(f"amqp://guest:guest@127.0.0.1:{server.port}/", flush=True)
+            await stop.wait()
+    print("bye")
 
 
 if __name__ == "__main__":
-    try:
-        asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 0))
-    except KeyboardInterrupt:
-        print("bye")
+    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 0))

@@ -66,7 +66,8 @@ class Driver(Protocol):
         self._client = client
         self.tcp: Any = None
         self._held = b""
-        self._is_reading = self._can_write = True
+        self._is_reading = True
+        self._can_write = True
         self._next_turn: Any = None
         self._timer: Any = None
         client.attach(self)

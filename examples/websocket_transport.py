@@ -1,4 +1,6 @@
-"""AMQP over WebSocket (RFC 6455): a custom transport for the asyncio client.
+"""AMQP over WebSocket (RFC 6455): a custom transport for the asyncio client, as an example of one.
+
+A URL `amqp+ws://HOST/PATH` needs none of it: with the extra `websocket` both clients and the servers speak it.
 
 `connector` is for `connect(url, connector=...)`; `relay` is the other end, a WebSocket server in front of a broker. Run
 it with `python examples/websocket_transport.py [HOST [PORT]]` next to a broker: it starts the relay, connects through
