@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 
 import trio
 
-from amqp_sansio import CloseHint, Pending, Signal
+from amqp_sansio import Pending
+from amqp_sansio.client.base_driver import BaseDriver
 from amqp_sansio.client.driving import BaseClient
 from amqp_sansio.uri import parse
 from examples import any_version
@@ -37,49 +38,88 @@ async def connect(
     with trio.fail_after(uri.connection_timeout or client.config.handshake_timeout):
         stream = await trio.open_tcp_stream(uri.host, uri.port)
     driver = Driver(client, stream)
+    driver.transport_opened()
     nursery.start_soon(driver.run)
     try:
         await client.result(client.opened)
     except BaseException:
-        driver.stop()
+        driver.abort()
         raise
     return connection
 
 
-class Driver:
-    """Three tasks of one connection: one reads, one writes, one keeps the time."""
+class Driver(BaseDriver):
+    """Three tasks of one connection: one reads, one writes, one takes the turns."""
 
-    congested = False  # The client bounds its own backlog.
+    send_size = READ_SIZE
 
     def __init__(self, client: BaseClient[Any], stream: trio.abc.Stream) -> None:
-        self._client = client
+        super().__init__(client)
         self._stream = stream
         self._token = trio.lowlevel.current_trio_token()
-        self._scope = trio.CancelScope()
-        self._octets, self._room, self._earlier = trio.Event(), trio.Event(), trio.Event()
-        self._armed = inf
-        self._is_sending = False
-        self._taken = b""
+        self._tasks = trio.CancelScope()
+        self._timer = trio.CancelScope()
+        self._due = trio.Event()
+        self._may_read = trio.Event()
+        self._may_read.set()
+        self._has_octets = trio.Event()
+        self._octets = b""
+        self._closes = False
         self._reason = "the transport was closed"
-        client.attach(self)
 
     async def run(self) -> None:
         try:
-            with self._scope:
+            with self._tasks:
                 async with trio.open_nursery() as nursery:
-                    for task in (self._read, self._write, self._keep_time):
+                    for task in (self._read, self._write, self._take_turns):
                         nursery.start_soon(task)
-                    self._turn()
         finally:
-            self._client.connection_lost(self._reason, trio.current_time())
-            self._turn()
-            self._client.transport_ended(self._reason)
-            self._wake()
+            self.transport_lost(self._reason)
             await trio.aclose_forcefully(self._stream)
 
-    def stop(self, reason: str = "") -> None:
+    async def _read(self) -> None:
+        while True:
+            await self._may_read.wait()
+            try:
+                data = await self._stream.receive_some(READ_SIZE)
+            except trio.BrokenResourceError as error:
+                return self._stop(str(error.__cause__ or error))
+            if not data:
+                self.received_end()
+                return self._stop("the peer closed the transport")
+            self.received(data)
+
+    async def _write(self) -> None:
+        while True:
+            await self._has_octets.wait()
+            self._has_octets = trio.Event()
+            octets, self._octets = self._octets, b""
+            try:
+                await self._stream.send_all(octets)
+            except trio.BrokenResourceError:
+                return  # What the peer said last is still to be read, and then its end.
+            if self._octets:
+                continue
+            if self._closes:
+                return self._stop()
+            self.resume_sending()
+
+    async def _take_turns(self) -> None:
+        while True:
+            with self._timer:
+                await self._due.wait()
+            self._due = trio.Event()
+            self._timer = trio.CancelScope()
+            self.turn()
+
+    def _stop(self, reason: str = "") -> None:
         self._reason = reason or self._reason
-        self._scope.cancel()
+        self._tasks.cancel()
+
+    # Called by the driver's turns.
+
+    def now(self) -> float:
+        return trio.current_time()
 
     def wait(self, pending: Pending[Any]) -> Awaitable[None]:
         event = trio.Event()
@@ -87,107 +127,42 @@ class Driver:
             pending.waiters.append(event)
         return event.wait()
 
-    def flush_soon(self) -> None:
-        self._octets.set()
-        if self._is_sending:
-            self._client.start_timers(trio.current_time())
-            self._arm()
+    def wake(self, waiter: trio.Event) -> None:
+        waiter.set()
 
-    flush_later = flush_soon
+    def give_way(self) -> Awaitable[None]:
+        return trio.lowlevel.checkpoint()
 
-    def close_soon(self) -> None:
-        self._taken += self._client.data_to_send(trio.current_time())
-        self.flush_soon()
+    def turn_soon(self) -> None:
+        self._due.set()
 
-    async def pace(self) -> None:
-        if not self._is_sending:
-            self._octets.set()
-            await trio.lowlevel.checkpoint()
-
-    def reading_changed(self) -> None:
-        self._room.set()
+    def turn_at(self, deadline: float | None) -> None:
+        self._timer.deadline = inf if deadline is None else deadline
 
     def ring(self) -> None:
         with suppress(trio.RunFinishedError):
-            self._token.run_sync_soon(self._take_dropped)
+            self._token.run_sync_soon(self.turn_soon)
 
-    async def _read(self) -> None:
-        client = self._client
-        while True:
-            if not client.receive_budget:
-                await self._room.wait()
-                self._room = trio.Event()
-                # The peer couldn't be heard meanwhile, so its silence starts anew.
-                client.receive_data(b"", trio.current_time())
-                continue
-            try:
-                data = await self._stream.receive_some(min(client.receive_budget, READ_SIZE))
-            except trio.BrokenResourceError as error:
-                return self.stop(str(error.__cause__ or error))
-            if not data:
-                client.receive_eof(trio.current_time())
-                self._turn()
-                return self.stop("the peer closed the transport")
-            client.receive_data(data, trio.current_time())
-            self._turn()
+    def send(self, octets: bytes) -> None:
+        self._octets += octets
+        self._has_octets.set()
+        self.pause_sending()
 
-    async def _write(self) -> None:
-        client = self._client
-        while True:
-            await self._octets.wait()
-            self._octets = trio.Event()
-            while data := self._taken or client.data_to_send(trio.current_time(), READ_SIZE):
-                self._taken = b""
-                self._wake()
-                self._arm()
-                self._is_sending = True
-                try:
-                    await self._stream.send_all(data)
-                except trio.BrokenResourceError:
-                    await trio.sleep_forever()  # What the peer said last is still to be read, and then its end.
-                finally:
-                    self._is_sending = False
-            self._wake()
-            self._arm()
-            if client.close_hint is not CloseHint.KEEP:
-                return self.stop()
+    def read(self, reads: bool) -> None:
+        if reads:
+            self._may_read.set()
+        else:
+            self._may_read = trio.Event()
 
-    async def _keep_time(self) -> None:
-        while True:
-            deadline = self._client.next_deadline
-            self._armed = inf if deadline is None else deadline
-            with trio.move_on_at(self._armed):
-                await self._earlier.wait()
-                self._earlier = trio.Event()
-                continue
-            self._client.handle_timeout(trio.current_time())
-            self._turn()
+    def close(self) -> None:
+        self._closes = True
+        self._has_octets.set()
 
-    def _turn(self) -> None:
-        """Take events, wake those who wait for what happened, and have octets written."""
-        while not isinstance(event := self._client.next_event(), Signal):
-            text = self._client.untaken(event)
-            if text:
-                _logger.warning("%s", text)
-        self._wake()
-        if self._client.close_hint is CloseHint.CLOSE_NOW:
-            self.stop()
-        self._octets.set()
-        self._arm()
+    def abort(self) -> None:
+        self._stop()
 
-    def _wake(self) -> None:
-        for pending in self._client.completed():
-            for event in pending.waiters or ():
-                event.set()
-
-    def _arm(self) -> None:
-        deadline = self._client.next_deadline
-        if deadline is not None and deadline < self._armed:
-            self._earlier.set()
-
-    def _take_dropped(self) -> None:
-        self._client.take_dropped()
-        self._wake()
+    def log(self, text: str, warns: bool) -> None:
+        _logger.log(logging.WARNING if warns else logging.INFO, "%s", text)
 
 
 async def main(url: str) -> None:

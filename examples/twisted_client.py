@@ -18,7 +18,8 @@ from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.internet.task import react
 from twisted.python.failure import Failure
 
-from amqp_sansio import CloseHint, Pending, Signal
+from amqp_sansio import Pending
+from amqp_sansio.client.base_driver import BaseDriver
 from amqp_sansio.client.driving import BaseClient
 from amqp_sansio.uri import parse
 from examples import any_version
@@ -56,49 +57,43 @@ class _Factory(Factory):
         return self._driver
 
 
-class Driver(Protocol):
+class Driver(BaseDriver, Protocol):
     """The protocol of one connection; its callers wait for deferreds."""
 
-    congested = False  # Twisted's transports take everything, and tell to pause.
-
     def __init__(self, reactor: Any, client: BaseClient[Any]) -> None:
+        super().__init__(client)
         self._reactor = reactor
-        self._client = client
-        self.tcp: Any = None
-        self._held = b""
-        self._is_reading = True
-        self._can_write = True
-        self._next_turn: Any = None
         self._timer: Any = None
-        client.attach(self)
+        self.tcp: Any = None
+
+    # Called by Twisted.
 
     def makeConnection(self, transport: Any) -> None:
         self.tcp = transport
         self.tcp.registerProducer(self, True)
-        self._turn()
+        self.transport_opened()
 
     def dataReceived(self, data: bytes) -> None:
-        self._held += data
-        self._turn()
+        self.received(data)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        self.tcp = None
         text = reason.getErrorMessage()
         if text == connectionDone.getErrorMessage():
-            self._client.receive_eof(monotonic())
-        self._client.connection_lost(text, monotonic())
-        self._turn()
-        self._client.transport_ended(text)
-        self._wake()
+            self.received_end()
+        self.transport_lost(text)
 
     def pauseProducing(self) -> None:
-        self._can_write = False
+        self.pause_sending()
 
     stopProducing = pauseProducing
 
     def resumeProducing(self) -> None:
-        self._can_write = True
-        self._turn()
+        self.resume_sending()
+
+    # Called by the driver's turns.
+
+    def now(self) -> float:
+        return monotonic()
 
     def wait(self, pending: Pending[Any]) -> Deferred[None]:
         deferred: Deferred[None] = Deferred()
@@ -106,83 +101,44 @@ class Driver(Protocol):
             pending.waiters.append(deferred)
         return deferred
 
-    def flush_soon(self) -> None:
-        if self._next_turn is None:
-            self._next_turn = self._reactor.callLater(0, self._turn)
+    def wake(self, waiter: Deferred[None]) -> None:
+        # In a turn of its own: who is woken may call anything of the client.
+        self._reactor.callLater(0, _fire, waiter)
 
-    flush_later = reading_changed = flush_soon
+    def give_way(self) -> Deferred[None]:
+        turn: Deferred[None] = Deferred()
+        self.wake(turn)
+        return turn
 
-    async def pace(self) -> None:
-        if self._can_write:
-            self._write()
-            turn: Deferred[None] = Deferred()
-            self._reactor.callLater(0, _fire, turn)
-            await turn
+    def turn_soon(self) -> None:
+        self._reactor.callLater(0, self.turn)
 
-    def close_soon(self) -> None:
-        self._write()
-        self.flush_soon()
-
-    def ring(self) -> None:
-        self._reactor.callFromThread(self._turn, True)
-
-    def _turn(self, has_dropped: bool = False) -> None:
-        """Hand over octets, take events, wake those who wait for what happened, write, and set the timer."""
-        client = self._client
-        self._next_turn = None
-        client.handle_timeout(monotonic())
-        if has_dropped:
-            client.take_dropped()
-        while True:
-            while not isinstance(event := client.next_event(), Signal):
-                text = client.untaken(event)
-                if text:
-                    _logger.warning("%s", text)
-            size = min(client.receive_budget, len(self._held))
-            if not size:
-                break
-            client.receive_data(self._held[:size], monotonic())
-            self._held = self._held[size:]
-        if self._can_write:
-            self._write()
-        else:
-            # A caller's time begins although nothing can be written.
-            client.start_timers(monotonic())
-        self._wake()
-        if self.tcp is not None:
-            self._follow(self.tcp)
-
-    def _follow(self, tcp: Any) -> None:
-        """Let the transport and the timer do what the client wants of them."""
-        client = self._client
-        if client.close_hint is CloseHint.CLOSE_NOW:
-            tcp.abortConnection()
-        elif client.close_hint is CloseHint.CLOSE_WHEN_SENT:
-            self._write()
-            tcp.loseConnection()
-        reads = not self._held and client.receive_budget > 0
-        if reads is not self._is_reading:
-            self._is_reading = reads
-            if reads:
-                # The peer couldn't be heard meanwhile, so its silence starts anew.
-                client.receive_data(b"", monotonic())
-                tcp.resumeProducing()
-            else:
-                tcp.pauseProducing()
+    def turn_at(self, deadline: float | None) -> None:
         if self._timer is not None and self._timer.active():
             self._timer.cancel()
-        if client.next_deadline is not None:
-            self._timer = self._reactor.callLater(max(0.0, client.next_deadline - monotonic()), self._turn)
+        if deadline is not None:
+            self._timer = self._reactor.callLater(max(0.0, deadline - monotonic()), self.turn)
 
-    def _write(self) -> None:
-        if self.tcp is not None:
-            self.tcp.write(self._client.data_to_send(monotonic()))
+    def ring(self) -> None:
+        self._reactor.callFromThread(self.turn)
 
-    def _wake(self) -> None:
-        # In a turn of their own: who is woken may call anything of the client.
-        for pending in self._client.completed():
-            for deferred in pending.waiters or ():
-                self._reactor.callLater(0, _fire, deferred)
+    def send(self, octets: bytes) -> None:
+        self.tcp.write(octets)
+
+    def read(self, reads: bool) -> None:
+        if reads:
+            self.tcp.resumeProducing()
+        else:
+            self.tcp.pauseProducing()
+
+    def close(self) -> None:
+        self.tcp.loseConnection()
+
+    def abort(self) -> None:
+        self.tcp.abortConnection()
+
+    def log(self, text: str, warns: bool) -> None:
+        _logger.log(logging.WARNING if warns else logging.INFO, "%s", text)
 
 
 def _fire(deferred: Deferred[None]) -> None:

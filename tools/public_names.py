@@ -64,6 +64,7 @@ MODULES: Final = (
     "amqp_sansio.recorded.frame_lines",
     "amqp_sansio.websocket",
     "amqp_sansio.client.connecting",
+    "amqp_sansio.client.base_driver",
     "amqp_sansio.client.driving",
     "amqp_sansio.client.hooks",
     "amqp_sansio.client.metrics",

@@ -136,7 +136,7 @@ PAGES: Final = (
             *[
                 Part(f"amqp_sansio.client.{name}")
                 for name in (
-                    *("connecting", "driving", "hooks"),
+                    *("connecting", "base_driver", "driving", "hooks"),
                     *("classic.connection", "amqp_0_10.connection", "amqp_1_0.connection"),
                 )
             ],
