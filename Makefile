@@ -1,7 +1,7 @@
 # Commands for developers. Every target sets up its own environment, once, and again when pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: demo quick figures test test-system explore fuzz mutants lint interop conformance conformance-check codegen-check bench bench-check docs test-all test-newest dist clean help
+.PHONY: demo quick core figures test test-system explore fuzz mutants lint interop conformance conformance-check codegen-check bench bench-check docs test-all test-newest dist clean help
 SHELL := bash
 # Tests and commands start many interpreters; compiling the modules again in each costs more than everything else.
 unexport PYTHONDONTWRITEBYTECODE
@@ -19,6 +19,8 @@ PYTHONS ?= 3.11 3.12 3.13 3.14
 NEWEST ?= tests
 # A commit: `make quick SINCE=main` takes what changed on the branch.
 SINCE ?= HEAD
+# The tests that `make core` runs: those of whoever works on a codec, a model or an end.
+CORE ?= tests/core tests/sasl tests/classic tests/amqp_0_10 tests/amqp_1_0 tests/observer
 EXPLORE_S ?= 300
 FUZZ_S ?= 300
 FUZZ_SEED ?= 1
@@ -31,6 +33,9 @@ demo: $(VENV)/.stamp  ## The main job from start to end: recorded traffic to tab
 
 quick: $(VENV)/.stamp  ## The tests nearest to what changed since SINCE, in half a minute
 	@$(PY) -m tools.quick --since $(SINCE)
+
+core: .venv-core/.stamp  ## The tests of the protocol cores (CORE), in an environment without Java and Spark
+	.venv-core/bin/python -m pytest $(PYTEST_ARGS) -m "not spark" $(CORE)
 
 figures: $(VENV)/.stamp  ## The figures that may only fall
 	@$(PY) -m tools.figures
@@ -110,6 +115,9 @@ $(VENV)/.stamp: pyproject.toml tools/dev/venv.sh
 
 $(VENV)/.stamp-dev: pyproject.toml tools/dev/venv.sh $(VENV)/.stamp
 	@tools/dev/venv.sh $(VENV) $@ --java --spark --group dev
+
+.venv-core/.stamp: pyproject.toml tools/dev/venv.sh
+	@tools/dev/venv.sh .venv-core $@ --group test
 
 .venv-bench/.stamp: pyproject.toml tools/dev/venv.sh
 	@tools/dev/venv.sh .venv-bench $@ --java --spark --group peers

@@ -26,7 +26,7 @@ def class_path(what: str, pom: Path) -> str:
         command = ["mvn", "-q", "-B", "-ntp", "-f", str(pom), f"-Dmdep.outputFile={output}"]
         goal = "dependency:build-classpath"
         try:
-            run_install(what, [*command, "-o", goal])
+            run_install(what, [*command, "-o", goal], pauses=())
         except BrokerError:
             run_install(what, [*command, goal])
         text = output.read_text().strip()
@@ -44,7 +44,7 @@ def compiled(what: str, sources: Sequence[Path], jars: str) -> Path:
         with tempfile.TemporaryDirectory(dir=JAVA) as scratch:
             made = Path(scratch) / "classes"
             options = ["-Xlint:all", "-Werror", "-cp", jars, "-d", str(made)]
-            run_install(what, ["javac", *options, *map(str, sources)])
+            run_install(what, ["javac", *options, *map(str, sources)], pauses=())
             made.rename(folder)
     return folder
 

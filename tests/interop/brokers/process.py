@@ -47,8 +47,20 @@ def answers(port: int, greeting: bytes = b"") -> bool:
         return False
 
 
-def run_install(what: str, command: Sequence[str], timeout: float = 600) -> str:
-    """Run a command that installs; what it printed. Raises BrokerError with its last lines."""
+def run_install(what: str, command: Sequence[str], timeout: float = 600, pauses: Sequence[float] = (5, 20)) -> str:
+    """Run a command that installs, and again after each of these pauses if it fails: a registry may be busy.
+
+    Returns what it printed. Raises BrokerError with its last lines.
+    """
+    for seconds in pauses:
+        try:
+            return _run_install(what, command, timeout)
+        except BrokerError:
+            time.sleep(seconds)
+    return _run_install(what, command, timeout)
+
+
+def _run_install(what: str, command: Sequence[str], timeout: float) -> str:
     try:
         run = subprocess.run(
             command,

@@ -2,12 +2,13 @@
 
 import socket
 import ssl
+from pathlib import Path
 
 import pytest
 
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.nodes import Node, run_rhea_client
-from tests.interop.brokers.process import HOST, BrokerError
+from tests.interop.brokers.process import HOST, BrokerError, run_install
 from tests.interop.brokers.rabbitmq import RabbitMQ
 
 HEADER_0_8 = b"AMQP\x01\x01\x08\x00"
@@ -111,3 +112,14 @@ def test_the_versions_are_the_brokers_own(rabbitmq: RabbitMQ, brokerj: BrokerJ) 
     for port, version in ((rabbitmq.port, rabbitmq.version), (brokerj.port, brokerj.version)):
         with socket.create_connection((HOST, port), timeout=10) as connection:
             assert version.encode() in start_frame(connection, HEADER_0_9_1)
+
+
+@pytest.mark.parametrize(("fails", "passes"), [(0, True), (2, True), (3, False)])
+def test_what_installs_is_tried_again(tmp_path: Path, fails: int, passes: bool) -> None:
+    tried = tmp_path / "tried"
+    script = f'echo x >>{tried}; echo "try $(wc -l <{tried})"; [ "$(wc -l <{tried})" -gt {fails} ]'
+    if passes:
+        assert run_install("it", ["sh", "-c", script], pauses=(0, 0)) == f"try {fails + 1}\n"
+    else:
+        with pytest.raises(BrokerError, match="try 3"):
+            run_install("it", ["sh", "-c", script], pauses=(0, 0))
