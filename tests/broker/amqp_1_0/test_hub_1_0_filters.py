@@ -1,11 +1,14 @@
 """Filters of 1.0 sources on the broker."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from amqp_sansio.amqp_1_0 import Decimal64, Described, Message, Properties, Source, Symbol, ULong
 from amqp_sansio.broker import BrokerLimits
+from amqp_sansio.broker.frontends.amqp_1_0.filters import KINDS, FilterKind
 from tests.kit.hub_1_0 import User, World
 
 SELECTOR = Symbol("apache.org:selector-filter:string")
@@ -261,3 +264,28 @@ def test_a_selector_is_bounded_by_the_limits_of_the_broker() -> None:
     assert filtered(user, "jobs", SELECTOR, "a = 1").is_attached
     source = Source("jobs", filter={Symbol("mine"): Described(SELECTOR, "a = 1 OR a = 2 OR a = 3")})
     assert user.refused(user.session().open_receiver(source)) == "amqp:invalid-field"
+
+
+VALUES: dict[str, Any] = {"string": "TRUE", "map": {"x-match": "all"}, "list": []}
+"""A value that each type of filter takes, by the end of its descriptor."""
+BROKER_PAGE = Path(__file__).parents[3] / "docs" / "broker.md"
+
+
+@pytest.mark.parametrize("numbered", [False, True], ids=["symbol", "number"])
+@pytest.mark.parametrize("kind", KINDS, ids=lambda each: each.descriptor)
+def test_each_kind_is_known_by_both_of_its_descriptors(user: User, kind: FilterKind, numbered: bool) -> None:
+    descriptor = ULong(kind.number) if numbered else kind.descriptor
+    value = VALUES[str(kind.descriptor).rpartition(":")[2]]
+    receiver = filtered(user, "jobs", descriptor, value)
+    assert receiver.source.filter == {Symbol("mine"): Described(descriptor, value)}
+    assert kind.capability in receiver.source.capabilities
+
+
+def test_the_page_lists_the_kinds() -> None:
+    section = BROKER_PAGE.read_text(encoding="utf-8").partition("### Filters\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\S+)` \| (0x\w+) \| `(\S+)` \| (\w*) ?\|$", section, re.MULTILINE)
+    wanted = [
+        (str(each.descriptor), f"{each.number:#x}", str(each.capability), each.exchange.type if each.exchange else "")
+        for each in KINDS
+    ]
+    assert rows == wanted

@@ -22,10 +22,7 @@ from .sources import OutgoingLink
 from .targets import CREDIT, IncomingLink
 from .termini import (
     DIST_MODES_ARGUMENT,
-    LEGACY_FILTERS,
     LIFETIME_POLICY,
-    NO_LOCAL,
-    SELECTOR,
     SUPPORTED_DIST_MODES,
     default_outcome_of,
     dist_modes_of,
@@ -154,10 +151,7 @@ def _make_source(front: LinkFrontend, link: Sender, attach: Attach, asked: Sourc
         wanted.reported or None,
         default,
         outcomes_of(asked),
-        (
-            *node_capability(asked.capabilities, queue=node.kind is NodeKind.QUEUE),
-            *(LEGACY_FILTERS, NO_LOCAL, SELECTOR),
-        ),
+        (*node_capability(asked.capabilities, queue=node.kind is NodeKind.QUEUE), *filters.CAPABILITIES),
     )
     made = OutgoingLink(
         front,
@@ -209,7 +203,7 @@ def _binding(front: LinkFrontend, node: Node, wanted: Filters) -> Binding:
     key = node.key or ""
     if wanted.binding is not None and _binds(front, node, wanted):
         kind, value = wanted.binding
-        return ("", binding_arguments(value)) if kind == filters.HEADERS else (value, {})
+        return ("", binding_arguments(value)) if kind.exchange is HeadersExchange else (value, {})
     if isinstance(exchange, HeadersExchange):
         return key, {"x-match": "all"}
     return "#" if isinstance(exchange, TopicExchange) and not key else key, {}
@@ -232,12 +226,7 @@ def _binds(front: LinkFrontend, node: Node, wanted: Filters) -> bool:
     if wanted.binding is None or node.key or node.kind is not NodeKind.EXCHANGE:
         return False
     exchange = front.connection_owner.vhost.exchanges.get(node.name)
-    kind = wanted.binding[0]
-    if kind == filters.HEADERS:
-        return isinstance(exchange, HeadersExchange)
-    if kind == filters.TOPIC:
-        return isinstance(exchange, TopicExchange)
-    return exchange is not None and exchange.type == "direct"
+    return isinstance(exchange, wanted.binding[0].exchange or ())
 
 
 def _priority_of(attach: Attach) -> int:

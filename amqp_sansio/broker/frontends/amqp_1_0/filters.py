@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ....amqp_1_0 import Described, Symbol
 from ....amqp_1_0.codec.conditions import INVALID_FIELD
 from ....errors import CodecError
 from ...conversion import as_1_0
 from ...model.content import Filter
+from ...model.exchange import DirectExchange, Exchange, HeadersExchange, TopicExchange
 from ...model.headers import HeadersIndex
 from ...model.sizes import PAIR_OCTETS, WORD_OCTETS
 from ...model.topic import TopicTrie
 from .errors import Refusal
 from .selecting import Selector
 from .selector import Parsing, SelectorError
+from .termini import LEGACY_FILTERS, NO_LOCAL, SELECTOR
 from .value_types import is_map
 
 if TYPE_CHECKING:
     from ...model.content import Message
 
-DIRECT: Final = Symbol("apache.org:legacy-amqp-direct-binding:string")
-TOPIC: Final = Symbol("apache.org:legacy-amqp-topic-binding:string")
-HEADERS: Final = Symbol("apache.org:legacy-amqp-headers-binding:map")
-NO_LOCAL: Final = Symbol("apache.org:no-local-filter:list")
-SELECTOR: Final = Symbol("apache.org:selector-filter:string")
-
-_CODES: Final[Mapping[int, Symbol]] = {
-    0x0000_468C_0000_0000: DIRECT,
-    0x0000_468C_0000_0001: TOPIC,
-    0x0000_468C_0000_0002: HEADERS,
-    0x0000_468C_0000_0003: NO_LOCAL,
-    0x0000_468C_0000_0004: SELECTOR,
-}
-_KNOWN: Final = frozenset(_CODES.values())
 _X_MATCH: Final = "x-match"
 
 
@@ -121,6 +109,30 @@ class HeadersLike(Filter):
         return bool(self.index.match(as_1_0(message).headers))
 
 
+class Asking(NamedTuple):
+    """What a filter may need of the link that asks for it."""
+
+    connection: int
+    """The number of the owner of the connection."""
+    compiled: Mapping[str, Parsing]
+    """Selectors that are compiled, by their text."""
+
+
+class FilterKind(NamedTuple):
+    """A kind of filter that a source may ask for."""
+
+    descriptor: Symbol
+    """The symbol that describes its value; it stands in answers."""
+    number: int
+    """The same as a ulong."""
+    capability: Symbol
+    """What the source offers if the broker knows the kind."""
+    exchange: type[Exchange] | None
+    """The exchanges for which it is the binding of the link's queue; None: it is no binding."""
+    make: Callable[[Symbol, Any, Asking], Filter]
+    """Makes the filter of a value. Raises Refusal for one of the wrong type."""
+
+
 class Filters:
     """The filters of one source: requested, supported, and their meaning.
 
@@ -133,16 +145,17 @@ class Filters:
     ) -> None:
         """Raises Refusal for a filter whose value has the wrong type. `compiled` has selectors, by their text."""
         self.reported: dict[Any, Any] = {}
-        self.binding: tuple[Symbol, Any] | None = None
+        self.binding: tuple[FilterKind, Any] | None = None
         self._filters: list[Filter] = []
         self._binding_filter: Filter | None = None
+        asking = Asking(connection, compiled or {})
         for name, value in (asked or {}).items():
             kind, inner = _kind_of(value)
             if kind is None:
                 continue
             self.reported[name] = value
-            found = _filter_of(kind, inner, connection, compiled or {})
-            if kind in (DIRECT, TOPIC, HEADERS):
+            found = kind.make(kind.descriptor, inner, asking)
+            if kind.exchange is not None:
                 self.binding = (kind, inner)
                 self._binding_filter = found
             else:
@@ -174,14 +187,13 @@ def binding_arguments(pairs: Mapping[Any, Any]) -> dict[str, Any]:
     return {str(key): str(value) if isinstance(value, Symbol) else value for key, value in pairs.items()}
 
 
-def _kind_of(value: object) -> tuple[Symbol | None, Any]:
+def _kind_of(value: object) -> tuple[FilterKind | None, Any]:
     """Return the kind of filter and the value that a described value holds (part 3 section 3.5.8)."""
     if not isinstance(value, Described):
         return None, None
     descriptor = value.descriptor
-    if isinstance(descriptor, int):
-        return _CODES.get(int(descriptor)), value.value
-    return (Symbol(str(descriptor)) if str(descriptor) in _KNOWN else None), value.value
+    key = int(descriptor) if isinstance(descriptor, int) else str(descriptor)
+    return _BY_DESCRIPTOR.get(key), value.value
 
 
 def compile_more(asked: Mapping[Any, Any] | None, compiling: dict[str, Parsing], count: int, most: int) -> int:
@@ -189,7 +201,7 @@ def compile_more(asked: Mapping[Any, Any] | None, compiling: dict[str, Parsing],
     how many are left; 0 if it isn't done. `most` is the length of a selector. What is wrong is left to `Filters`."""
     for value in (asked or {}).values():
         kind, text = _kind_of(value)
-        if kind != SELECTOR or not isinstance(text, str):
+        if kind is None or kind.make is not _selector or not isinstance(text, str):
             continue
         parsing = compiling.setdefault(text, Parsing(text, most))
         if not parsing.is_done:
@@ -199,26 +211,61 @@ def compile_more(asked: Mapping[Any, Any] | None, compiling: dict[str, Parsing],
     return max(1, count)
 
 
-def _filter_of(kind: Symbol, value: Any, connection: int, compiled: Mapping[str, Parsing]) -> Filter:
-    if kind == NO_LOCAL:
-        return NoLocal(connection)
-    if kind == HEADERS:
-        if not is_map(value):
-            raise Refusal(INVALID_FIELD, f"filter {kind} takes a map, not {value!r}")
-        mode = value.get(_X_MATCH)
-        if str(mode) not in ("all", "any"):
-            raise Refusal(INVALID_FIELD, f"filter {kind} needs x-match with all or any, not {mode!r}")
-        return HeadersLike(binding_arguments(value))
+def _text_of(descriptor: Symbol, value: object) -> str:
     if not isinstance(value, str):
-        raise Refusal(INVALID_FIELD, f"filter {kind} takes a string, not {value!r}")
-    if kind == DIRECT:
-        return SubjectIs(value)
-    if kind == TOPIC:
-        return SubjectLike(value)
+        raise Refusal(INVALID_FIELD, f"filter {descriptor} takes a string, not {value!r}")
+    return value
+
+
+def _subject_is(descriptor: Symbol, value: object, _: Asking) -> Filter:
+    return SubjectIs(_text_of(descriptor, value))
+
+
+def _subject_like(descriptor: Symbol, value: object, _: Asking) -> Filter:
+    return SubjectLike(_text_of(descriptor, value))
+
+
+def _headers_like(descriptor: Symbol, value: object, _: Asking) -> Filter:
+    if not is_map(value):
+        raise Refusal(INVALID_FIELD, f"filter {descriptor} takes a map, not {value!r}")
+    mode = value.get(_X_MATCH)
+    if str(mode) not in ("all", "any"):
+        raise Refusal(INVALID_FIELD, f"filter {descriptor} needs x-match with all or any, not {mode!r}")
+    return HeadersLike(binding_arguments(value))
+
+
+def _no_local(_: Symbol, __: object, asking: Asking) -> Filter:
+    return NoLocal(asking.connection)
+
+
+def _selector(descriptor: Symbol, value: object, asking: Asking) -> Filter:
+    text = _text_of(descriptor, value)
     try:
-        parsing = compiled.get(value)
+        parsing = asking.compiled.get(text)
         if parsing is not None and parsing.error is not None:
             raise parsing.error
-        return Selector(value, None if parsing is None else parsing.program)
+        return Selector(text, None if parsing is None else parsing.program)
     except SelectorError as error:
         raise Refusal(INVALID_FIELD, str(error)) from None
+
+
+def _kind(
+    name: str, number: int, capability: Symbol, exchange: type[Exchange] | None, make: Callable[..., Filter]
+) -> FilterKind:
+    return FilterKind(Symbol(f"apache.org:{name}"), 0x0000_468C_0000_0000 + number, capability, exchange, make)
+
+
+KINDS: Final = (
+    _kind("legacy-amqp-direct-binding:string", 0, LEGACY_FILTERS, DirectExchange, _subject_is),
+    _kind("legacy-amqp-topic-binding:string", 1, LEGACY_FILTERS, TopicExchange, _subject_like),
+    _kind("legacy-amqp-headers-binding:map", 2, LEGACY_FILTERS, HeadersExchange, _headers_like),
+    _kind("no-local-filter:list", 3, NO_LOCAL, None, _no_local),
+    _kind("selector-filter:string", 4, SELECTOR, None, _selector),
+)
+"""The kinds that the broker knows. Another one is a row here, and one in docs/broker.md."""
+CAPABILITIES: Final = tuple(dict.fromkeys(each.capability for each in KINDS))
+"""What a source offers for them."""
+_BY_DESCRIPTOR: Final[Mapping[int | str, FilterKind]] = {
+    **{each.number: each for each in KINDS},
+    **{str(each.descriptor): each for each in KINDS},
+}

@@ -37,16 +37,15 @@ from ...addresses import NodeKind
 from ...model.commands import CloseOwner, OpenOwner, Outcome, Settle
 from ...model.effects import Cancelled, Deliver
 from ...model.faults import Fault, Postponed
-from . import attaching
+from . import attaching, filters
 from .coordination import Coordination
 from .errors import condition_of, short
-from .filters import compile_more
 from .links import LinkFrontend, Termini
 from .management import Management
 from .own_nodes import OwnNodes
 from .sources import OutgoingLink
 from .targets import IncomingLink
-from .termini import ANONYMOUS_RELAY, LEGACY_FILTERS, LINK_PAIR, NO_LOCAL, SELECTOR
+from .termini import ANONYMOUS_RELAY, LINK_PAIR
 
 if TYPE_CHECKING:
     from ....amqp_1_0 import Connection
@@ -57,7 +56,7 @@ if TYPE_CHECKING:
     from ..frontend import ClientContext, HubContext
     from .links import NodeLink
 
-CAPABILITIES: Final = (ANONYMOUS_RELAY, LINK_PAIR, LEGACY_FILTERS, NO_LOCAL, SELECTOR)
+CAPABILITIES: Final = (ANONYMOUS_RELAY, LINK_PAIR, *filters.CAPABILITIES)
 """Capabilities that the broker's open offers."""
 _VHOST: Final = "vhost:"
 _DEFAULT_VHOST: Final = "/"
@@ -244,7 +243,7 @@ class Frontend_1_0(LinkFrontend):
             ledger = self.ledger
             most = self.hub.settings.limits.selector
             room = max(1, ledger.room) * _TOKENS
-            left = compile_more(source.filter, self.compiling, room, most)
+            left = filters.compile_more(source.filter, self.compiling, room, most)
             ledger.room -= (room - left) // _TOKENS
             if not left:
                 raise Postponed
