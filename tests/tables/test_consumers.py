@@ -211,7 +211,7 @@ def test_equal_tags_on_three_channels_are_three_consumers() -> None:
         async with process.connect() as connection:
             for number in range(3):
                 channel = await connection.open_channel()
-                await channel.call(QueueDeclare(queue=f"q{number}"))
+                await channel.call(QueueDeclare(queue=f"q{number}", durable=True))
                 for _ in range(number + 1):
                     await channel.publish(b"x", routing_key=f"q{number}")
                 await channel.call(BasicConsume(queue=f"q{number}", consumer_tag="same"))
@@ -238,7 +238,7 @@ def test_prefetch_of_a_consumer_and_of_its_channel() -> None:
     async def program(process: Process) -> None:
         async with process.connect() as connection, connection.open_channel() as channel:
             for name in "abc":
-                await channel.call(QueueDeclare(queue=name))
+                await channel.call(QueueDeclare(queue=name, durable=True))
                 for _ in range(3):
                     await channel.publish(b"x", routing_key=name)
             await channel.call(BasicQos(prefetch_count=100))

@@ -29,7 +29,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 def pass_a_message(url: str) -> None:
     with connect(url) as connection, connection.open_channel() as channel:
-        channel.call(QueueDeclare(queue="jobs"))
+        channel.call(QueueDeclare(queue="jobs", durable=True))
         channel.publish(b"hello", routing_key="jobs", mandatory=True)
         delivery = channel.get("jobs", no_ack=True)
         assert delivery is not None and delivery.body == b"hello"
@@ -50,7 +50,7 @@ def test_it_serves_until_a_signal_and_says_goodbye_with_320(
     code = 0
     while not code and time.monotonic() < deadline:
         try:
-            channel.call(QueueDeclare(queue="jobs"))
+            channel.call(QueueDeclare(queue="jobs", durable=True))
         except EndpointClosed as error:
             assert error.report is not None
             code = error.report.code
