@@ -400,7 +400,7 @@ def _acks(*methods: Callable[[Talk], bytes], no_ack: bool = False, channels: int
     talk = Talk().login()
     for number in range(1, channels + 1):
         talk.channel(number)
-    talk.client(talk.named("queue.declare", queue="jobs"), channel=1)
+    talk.client(talk.named("queue.declare", queue="jobs", durable=True), channel=1)
     talk.client(talk.publish(b"x", 1, routing_key="jobs"))
     talk.client(talk.named("basic.consume", queue="jobs", consumer_tag="ct", no_ack=no_ack), channel=1)
     for method in methods:
@@ -575,9 +575,15 @@ _WORLDS: Final[Iterable[Situation]] = (
     ),
     Situation(
         "a queue declared anew with other arguments",
-        world(fails(declares("jobs"), declares("jobs", arguments={"x-max-length": 5}))),
+        world(fails(declares("jobs", durable=True), declares("jobs", durable=True, arguments={"x-max-length": 5}))),
         CHANNEL,
         ["worker-7", "inequivalent arg 'x-max-length' for queue 'jobs'", "compare them"],
+    ),
+    Situation(
+        "a queue neither durable nor exclusive",
+        world(fails(declares("jobs"))),
+        "1 connection closed by the server with an error",
+        ["worker-7", "transient_nonexcl_queues", "declare it durable"],
     ),
     Situation(
         "an exclusive consumer beside another",

@@ -78,7 +78,7 @@ from amqp_sansio_sync import connect as connect_blocking
 
 async def main():
     async with connect({broker.url()!r}) as connection, connection.open_channel(confirm=True) as channel:
-        await channel.declare_queue("jobs")
+        await channel.declare_queue("jobs", durable=True)
         await channel.publish(b"hello", routing_key="jobs")
 
 asyncio.run(main())

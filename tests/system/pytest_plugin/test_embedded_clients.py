@@ -128,7 +128,7 @@ from amqp_sansio_sync import connect
 
 with connect(sys.argv[1]) as connection:
     channel = connection.open_channel()
-    channel.call(QueueDeclare("jobs"))
+    channel.call(QueueDeclare("jobs", durable=True))
     channel.publish(b"from afar", routing_key="jobs", mandatory=True)
 """
     subprocess.run([sys.executable, "-c", program, amqp_broker.url], check=True, timeout=60)
