@@ -59,7 +59,8 @@ def deprecated(feature: str) -> str:
 
 def advice(release: str, what: str, instead: str) -> str:
     """Return what the broker's own side is told when a release refuses what an earlier one takes."""
-    return f"RabbitMQ {release} refuses {what}: {instead}, or let the broker be an earlier one (Settings.rabbitmq)"
+    earlier = "let the broker be an earlier one (Settings.rabbitmq, --rabbitmq)"
+    return f"RabbitMQ {release} refuses {what}: {instead}, or {earlier}"
 
 
 __all__ = ["DEFAULT_RELEASE", "DELIVERY_LIMIT", "RELEASES", "Release", "advice", "deprecated"]

@@ -99,7 +99,7 @@ def test_the_brokers_side_is_told_once_what_helps(name: str, fields: dict[str, A
     world = World(rabbitmq="4.3")
     for _ in range(2):
         world.channel().call(name, **fields)
-    text = f"RabbitMQ 4.3 refuses {what}, or let the broker be an earlier one (Settings.rabbitmq)"
+    text = f"RabbitMQ 4.3 refuses {what}, or let the broker be an earlier one (Settings.rabbitmq, --rabbitmq)"
     assert world.hub.take_warnings() == (text,)
 
 
