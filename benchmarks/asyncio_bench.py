@@ -54,7 +54,7 @@ def prepare(broker: RabbitMQ, job: str, count: int) -> None:
     channel = connection.channel()
     channel.exchange_declare(EXCHANGE, "fanout")
     channel.queue_delete(QUEUE)
-    channel.queue_declare(QUEUE)
+    channel.queue_declare(QUEUE, durable=True)
     if job in ("consume", "ack"):
         for _ in range(count):
             channel.basic_publish("", QUEUE, BODY)

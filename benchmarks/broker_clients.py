@@ -32,7 +32,7 @@ def pika_publish(url: str, count: int) -> None:
 
     connection = pika.BlockingConnection(pika.URLParameters(url))
     channel = connection.channel()
-    channel.queue_declare(QUEUE)
+    channel.queue_declare(QUEUE, durable=True)
     say("ready")
     for _ in range(count):
         channel.basic_publish("", QUEUE, BODY)
@@ -44,7 +44,7 @@ def pika_consume(url: str, count: int) -> None:
 
     connection = pika.BlockingConnection(pika.URLParameters(url))
     channel = connection.channel()
-    channel.queue_declare(QUEUE)
+    channel.queue_declare(QUEUE, durable=True)
     channel.basic_qos(prefetch_count=PREFETCH)
     left = count
 
@@ -67,7 +67,7 @@ async def asyncio_publish(url: str, count: int) -> None:
 
     async with connect(url) as connection:
         channel = await connection.open_channel()
-        await channel.call(QueueDeclare(queue=QUEUE))
+        await channel.call(QueueDeclare(queue=QUEUE, durable=True))
         say("ready")
         for _ in range(count):
             await channel.publish(BODY, routing_key=QUEUE)
@@ -79,7 +79,7 @@ async def asyncio_consume(url: str, count: int) -> None:
 
     async with connect(url) as connection:
         channel = await connection.open_channel()
-        await channel.call(QueueDeclare(queue=QUEUE))
+        await channel.call(QueueDeclare(queue=QUEUE, durable=True))
         left = count
         async with channel.consume(QUEUE, prefetch=PREFETCH) as deliveries:
             say("ready")

@@ -98,7 +98,7 @@ def cases(rounds: int = 20) -> list[Case]:
         with amqp_sansio_sync.connect(broker.url) as connection:
             channel = connection.open_channel()
             # A queue that keeps one message: each is accepted, and the broker stays small.
-            channel.declare_queue("bench", arguments={"x-max-length": 1})
+            channel.declare_queue("bench", arguments={"x-max-length": 1}, durable=True)
             channel.bind_queue("bench", EXCHANGE)
         for adapter in ADAPTERS:
             for version in VERSIONS:

@@ -108,7 +108,7 @@ def _bodies(octets: int, count: int) -> Iterator[bytes]:
 async def _drive(version: Version, bodies: Iterator[bytes], path: Path) -> None:
     wanted = list(bodies)
     async with serve_broker(record=str(path)) as broker, connect(broker.url) as first, first.open_channel() as channel:
-        await channel.call(QueueDeclare(queue="jobs"))
+        await channel.call(QueueDeclare(queue="jobs", durable=True))
         publishing = asyncio.create_task(_publish(version, broker.url, wanted))
         async with _deliveries(version, broker.url) as deliveries:
             left = len(wanted)

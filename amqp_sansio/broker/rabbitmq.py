@@ -41,8 +41,8 @@ RELEASES: Final[Mapping[str, Release]] = {name: _release(name) for name in ("3.1
 """The releases, the oldest first."""
 
 
-DEFAULT_RELEASE: Final = "3.13"
-"""The release that a broker is without `Settings.rabbitmq`."""
+DEFAULT_RELEASE: Final = [*RELEASES][-1]
+"""The release that a broker is without `Settings.rabbitmq`: the newest known, as `rabbitmq:latest` is."""
 
 
 def deprecated(feature: str) -> str:
@@ -57,4 +57,10 @@ def deprecated(feature: str) -> str:
     )
 
 
-__all__ = ["DEFAULT_RELEASE", "DELIVERY_LIMIT", "RELEASES", "Release", "deprecated"]
+def advice(release: str, what: str, instead: str) -> str:
+    """Return what the broker's own side is told when a release refuses what an earlier one takes."""
+    earlier = "let the broker be an earlier one (Settings.rabbitmq, --rabbitmq)"
+    return f"RabbitMQ {release} refuses {what}: {instead}, or {earlier}"
+
+
+__all__ = ["DEFAULT_RELEASE", "DELIVERY_LIMIT", "RELEASES", "Release", "advice", "deprecated"]

@@ -95,7 +95,7 @@ class Settings(_Made):
     | `versions` | the versions spoken; the first is offered to a client that asks for another |
     | `strict` | 1.0: a message that isn't one ends its link, a field of another form its connection; see below |
     | `dialect` | of the versions before 1.0: "rabbitmq", "specification" or "qpid"; "": by the client, see below |
-    | `rabbitmq` | the release of RabbitMQ that it is for clients of RabbitMQ's 0-9-1: see docs/broker.md |
+    | `rabbitmq` | the release of RabbitMQ that it is for clients of its 0-9-1, the newest known: see docs/broker.md |
     | `consumer_timeout` | seconds for which such a client may hold a delivery; None: any time |
     | `heartbeat` | seconds, as 0-8 and 0-9-1 propose it; in 1.0 twice as much silence ends a connection. 0: none |
     | `history` | number of records kept of what happens to messages |

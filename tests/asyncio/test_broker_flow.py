@@ -30,7 +30,7 @@ BODY = bytes(100_000)
 async def queue_of(connection: Connection, name: str = "jobs", **arguments: Any) -> Any:
     """A channel, in confirm mode, and a queue."""
     channel = await connection.open_channel(confirm=True)
-    await channel.call(QueueDeclare(queue=name, arguments=arguments))
+    await channel.call(QueueDeclare(queue=name, arguments=arguments, durable=True))
     return channel
 
 
@@ -330,7 +330,7 @@ def test_faults_cut_after_some_octets() -> None:
             channel = await queue_of(connection)
             faults.cut_after = 3
             with pytest.raises(EndpointClosed):
-                await channel.call(QueueDeclare(queue="jobs"))
+                await channel.call(QueueDeclare(queue="jobs", durable=True))
             await until(lambda: not broker.hub.clients)
 
     run(main())
@@ -342,7 +342,7 @@ def test_faults_delay_on_the_brokers_clock() -> None:
         async with serve_broker(faults=faults, clock=clock) as broker, connect(broker.url) as connection:
             channel = await queue_of(connection)
             faults.delay = 5.0
-            waiting = asyncio.ensure_future(channel.call(QueueDeclare(queue="late")))
+            waiting = asyncio.ensure_future(channel.call(QueueDeclare(queue="late", durable=True)))
             await asyncio.sleep(0.05)
             clock.advance(4.9)
             await asyncio.sleep(0.05)
@@ -362,14 +362,14 @@ def test_faults_drop_and_hold() -> None:
             connection = await connect(broker.url)
             channel = await queue_of(connection)
             faults.lines[0].hold(True)
-            waiting = asyncio.ensure_future(channel.call(QueueDeclare(queue="later")))
+            waiting = asyncio.ensure_future(channel.call(QueueDeclare(queue="later", durable=True)))
             await asyncio.sleep(0.05)
             assert "later" not in broker.hub.model.vhosts["/"].queues
             faults.lines[0].hold(False)
             await asyncio.wait_for(waiting, 5)
             faults.drops = True
             with pytest.raises(TimeoutError):
-                await asyncio.wait_for(channel.call(QueueDeclare(queue="never")), 0.1)
+                await asyncio.wait_for(channel.call(QueueDeclare(queue="never", durable=True)), 0.1)
             assert "never" not in broker.hub.model.vhosts["/"].queues
             faults.lines[0].cut()
             await connection.wait_closed()

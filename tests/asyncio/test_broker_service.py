@@ -54,14 +54,14 @@ def declare(version: Version, name: str) -> Any:
     if version is AMQP_0_8:
         from amqp_sansio.amqp_0_8 import QueueDeclare as QueueDeclare08
 
-        return QueueDeclare08(queue=name)
-    return QueueDeclare(queue=name)
+        return QueueDeclare08(queue=name, durable=True)
+    return QueueDeclare(queue=name, durable=True)
 
 
 async def make_queue(broker: BrokerServer, name: str = "jobs") -> None:
     """Have a queue, and no connection."""
     async with connect(broker.url) as connection, connection.open_channel() as channel:
-        await channel.call(QueueDeclare(queue=name))
+        await channel.call(QueueDeclare(queue=name, durable=True))
     await until(lambda: not broker.connections)
 
 
@@ -280,7 +280,7 @@ def test_a_message_expires_when_the_clock_says_so() -> None:
         clock = VirtualClock()
         async with serve_broker(clock=clock) as broker, connect(broker.url) as connection:
             channel = await connection.open_channel(confirm=True)
-            await channel.call(QueueDeclare(queue="jobs", arguments={"x-message-ttl": 60_000}))
+            await channel.call(QueueDeclare(queue="jobs", arguments={"x-message-ttl": 60_000}, durable=True))
             await channel.publish(b"hello", routing_key="jobs")
             queue = broker.hub.model.vhosts["/"].queues["jobs"]
             clock.advance(59.9)
@@ -311,7 +311,7 @@ def test_a_message_that_can_not_be_sent_is_logged_once(caplog: pytest.LogCapture
             url = f"amqp://guest:guest@127.0.0.1:{server.port}/"
             async with connect(url) as sending, connect(url, frame_max=4096) as taking:
                 channel, other = await sending.open_channel(confirm=True), await taking.open_channel()
-                await channel.declare_queue("q")
+                await channel.declare_queue("q", durable=True)
                 consumer = other.consume("q")
                 for size in (5000, 5000, 1):
                     await channel.publish(

@@ -102,6 +102,6 @@ def test_a_connector_brings_another_transport() -> None:
                 ) as connection,
             ):
                 channel = await connection.open_channel()
-                assert (await channel.call(QueueDeclare(queue="q"))).queue == "q"
+                assert (await channel.call(QueueDeclare(queue="q", durable=True))).queue == "q"
 
     run(main())

@@ -24,7 +24,7 @@ async def take(consumer: Consumer, count: int) -> list[Delivery]:
 def test_a_cancelled_wait_loses_no_delivery() -> None:
     async def main() -> None:
         async with channel() as ch:
-            await ch.call(QueueDeclare(queue="q"))
+            await ch.call(QueueDeclare(queue="q", durable=True))
             consumer = ch.consume("q", prefetch=10)
             await consumer.start()
             one, two = (asyncio.ensure_future(anext(consumer)), asyncio.ensure_future(anext(consumer)))
@@ -50,7 +50,7 @@ def test_a_cancelled_wait_loses_no_delivery() -> None:
 def test_a_wait_with_a_timeout_while_it_starts() -> None:
     async def main() -> None:
         async with channel() as ch:
-            await ch.call(QueueDeclare(queue="q"))
+            await ch.call(QueueDeclare(queue="q", durable=True))
             await fill(ch, "q", [b"one"])
             consumer = ch.consume("q")
             waiting = asyncio.ensure_future(anext(consumer))
@@ -69,7 +69,7 @@ def test_a_consumer_may_outlive_its_loop() -> None:
 
     async def main() -> None:
         async with channel() as ch:
-            await ch.call(QueueDeclare(queue="q"))
+            await ch.call(QueueDeclare(queue="q", durable=True))
             kept.append(ch.consume("q"))
             await kept[0].start()
 

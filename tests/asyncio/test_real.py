@@ -25,7 +25,7 @@ def test_a_message_over_sockets_with_tls_and_a_recording() -> None:
         async with serve_broker(ssl=context, record=recording) as broker:
             url = f"amqps://guest:guest@localhost:{broker.port}/?cacertfile={certificates.ca}"
             async with connect(url) as connection, connection.open_channel(confirm=True) as channel:
-                await channel.declare_queue("jobs")
+                await channel.declare_queue("jobs", durable=True)
                 assert await channel.publish(bytes(300_000), routing_key="jobs") == Accepted()
                 async with channel.consume("jobs") as consumer:
                     delivery = await anext(consumer)

@@ -403,7 +403,7 @@ def test_a_task_of_a_loop_steps_the_world_in_which_others_have_their_turn() -> N
         async def main() -> None:
             before = asyncio.current_task()
             async with connect(broker.url) as connection, connection.open_channel(confirm=True) as channel:
-                await channel.declare_queue("q")
+                await channel.declare_queue("q", durable=True)
                 await channel.publish(b"x", routing_key="q")
                 count = len(turns)
                 assert broker.bodies("q") == [b"x"]

@@ -35,7 +35,7 @@ def test_verified_with_the_authority_of_the_url(certificates: Certificates) -> N
             url = f"amqps://localhost:{server.port}/?cacertfile={certificates.ca}"
             async with connect(url) as connection:
                 ch = await connection.open_channel()
-                await ch.call(QueueDeclare(queue="q"))
+                await ch.call(QueueDeclare(queue="q", durable=True))
                 await fill(ch, "q", [bytes(200_000), b"small"])
                 for size in (200_000, 5):
                     delivery = await ch.get("q", no_ack=True)

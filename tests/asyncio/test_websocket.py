@@ -251,7 +251,7 @@ def test_a_client_that_doesnt_read_holds_up_what_is_sent_to_it() -> None:
         async with serve_broker(settings=Settings(limits=limits)) as server:
             connection = await connect(server.websocket_url)
             channel = await connection.open_channel()
-            await channel.call(QueueDeclare(queue="jobs"))
+            await channel.call(QueueDeclare(queue="jobs", durable=True))
             for _ in range(300):
                 await channel.publish(bytes(50_000), routing_key="jobs")
             consumer = channel.consume("jobs", prefetch=0, no_ack=True)

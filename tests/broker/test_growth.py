@@ -345,6 +345,10 @@ def new_queue(number: int) -> dict[str, Any]:
     return {"queue": f"q{number}"}
 
 
+def declared(number: int) -> dict[str, Any]:
+    return {**new_queue(number), "durable": True}
+
+
 def new_exchange(number: int) -> dict[str, Any]:
     return {"exchange": f"x{number}", "type": "direct"}
 
@@ -353,16 +357,20 @@ def one_queue(number: int) -> dict[str, Any]:
     return {"queue": "q"}
 
 
+def declared_again(number: int) -> dict[str, Any]:
+    return {**one_queue(number), "durable": True}
+
+
 def pattern(number: int) -> dict[str, Any]:
     return {"queue": "q", "exchange": "amq.topic", "routing_key": f"a.#.{number}"}
 
 
-DECLARED: Final = (("queue.declare", one_queue),)
+DECLARED: Final = (("queue.declare", declared_again),)
 REQUESTS: Final = [
-    Asked("queue.declare", new_queue),
-    Asked("queue.declare", one_queue),
-    Asked("queue.delete", new_queue, (("queue.declare", new_queue),)),
-    Asked("queue.purge", new_queue, (("queue.declare", new_queue),)),
+    Asked("queue.declare", declared),
+    Asked("queue.declare", declared_again),
+    Asked("queue.delete", new_queue, (("queue.declare", declared),)),
+    Asked("queue.purge", new_queue, (("queue.declare", declared),)),
     Asked(
         "queue.bind", lambda number: {"queue": "q", "exchange": "amq.topic", "routing_key": f"a.#.{number}"}, DECLARED
     ),

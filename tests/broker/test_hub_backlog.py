@@ -51,7 +51,7 @@ def refused_confirms(line: Line) -> Callable[[], int]:
 def gets(line: Line) -> Callable[[], int]:
     channel = classic(line)
     named = line.end.dialect.named
-    result(channel.call(named["queue.declare"](queue="q")), line)
+    result(channel.call(named["queue.declare"](queue="q", durable=True)), line)
     for _ in range(COUNT):
         channel.publish(BODY, routing_key="q")
     pump(line)
@@ -63,7 +63,7 @@ def gets(line: Line) -> Callable[[], int]:
 def declares(line: Line) -> Callable[[], int]:
     channel = classic(line)
     line.stop()
-    declare = line.end.dialect.named["queue.declare"](queue="q" * 200)
+    declare = line.end.dialect.named["queue.declare"](queue="q" * 200, durable=True)
     handles = [channel.call(declare) for _ in range(COUNT)]
     return lambda: sum([each.done for each in handles])
 
@@ -195,7 +195,7 @@ def test_deliveries_leave_room_for_answers() -> None:
     pump(line)
     channel = classic(line)
     named = line.end.dialect.named
-    result(channel.call(named["queue.declare"](queue="q")), line)
+    result(channel.call(named["queue.declare"](queue="q", durable=True)), line)
     result(channel.call(named["basic.consume"](queue="q", no_ack=True)), line)
     line.stop()
     for _ in range(COUNT):

@@ -129,7 +129,11 @@ def consuming(count: int) -> Client:
     carry(hub, there, client)
     channel = client.open_channel()
     carry(hub, there, client)
-    for each in (amqp_0_9_1.QueueDeclare(queue="q"), amqp_0_9_1.BasicConsume(queue="q"), amqp_0_9_1.TxSelect()):
+    for each in (
+        amqp_0_9_1.QueueDeclare(queue="q", durable=True),
+        amqp_0_9_1.BasicConsume(queue="q"),
+        amqp_0_9_1.TxSelect(),
+    ):
         channel.call(each)
         carry(hub, there, client)
     for _ in range(count):

@@ -506,7 +506,7 @@ def test_messages_without_octets_are_counted_as_what_they_take(settles: bool) ->
     out, into = [each.end.open_channel() for each in lines]
     named = lines[0].end.dialect.named
     for channel, method in (
-        (out, named["queue.declare"](queue="q")),
+        (out, named["queue.declare"](queue="q", durable=True)),
         (into, named["basic.consume"](queue="q", consumer_tag="c", no_ack=settles)),
     ):
         channel.call(method)

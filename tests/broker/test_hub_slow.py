@@ -92,7 +92,7 @@ class SlowClassic(Slow):
     ) -> None:
         super().__init__(lambda _: connection_of(VERSIONS[label], Side.CLIENT, client_config()), size)
         self.out, self.into = self.publisher.end.open_channel(), self.consumer.end.open_channel()
-        self.call(self.out, "queue.declare", queue="q", arguments=arguments)
+        self.call(self.out, "queue.declare", queue="q", durable=True, arguments=arguments)
         if prefetch:
             self.call(self.into, "basic.qos", prefetch_count=prefetch)
         self.call(self.into, "basic.consume", queue="q", consumer_tag="c", no_ack=no_ack)
@@ -373,7 +373,7 @@ def _asks_classic(label: str) -> Asking:
         line.stop()
 
         def ask() -> None:
-            channel.call(line.end.dialect.named["queue.declare"](queue="q" * 100))
+            channel.call(line.end.dialect.named["queue.declare"](queue="q" * 100, durable=True))
             pump(line)
 
         return line.number, ask

@@ -25,7 +25,7 @@ def classic(name: str, undo: str, **fields: Any) -> tuple[Any, Callable[[], obje
     channel.declare("q")
     channel.call("exchange.declare", exchange="x", type="fanout")
     taken = {key: value for key, value in fields.items() if key != "arguments" or "bind" in undo}
-    without = {key: value for key, value in taken.items() if key != "type"}
+    without = {key: value for key, value in taken.items() if key not in ("type", "durable")}
     return world, lambda: channel.call(name, **fields), lambda: channel.call(undo, **without)
 
 
@@ -70,7 +70,10 @@ ROWS: Final[dict[str, tuple[int, Row]]] = {
         OCTETS,
         lambda: classic("exchange.bind", "exchange.unbind", destination="x", source="amq.fanout", arguments=LONG),
     ),
-    "0-9-1 queue": (0, lambda: classic("queue.declare", "queue.delete", queue="y", arguments={"x-max-length": 7})),
+    "0-9-1 queue": (
+        0,
+        lambda: classic("queue.declare", "queue.delete", queue="y", durable=True, arguments={"x-max-length": 7}),
+    ),
     "0-10 exchange": (0, lambda: ten(amqp_0_10.ExchangeDeclare("y", "fanout"), amqp_0_10.ExchangeDelete("y"))),
     "0-10 binding": (
         OCTETS,

@@ -166,7 +166,7 @@ class Healthy:
         self.talk = rounds.channel()
         for name, fields in (
             ("confirm.select", {}),
-            ("queue.declare", {"queue": "healthy"}),
+            ("queue.declare", {"queue": "healthy", "durable": True}),
             ("basic.consume", {"queue": "healthy", "no_ack": True}),
         ):
             rounds.do(self.talk, name, **fields)
@@ -197,7 +197,7 @@ def dead_letters(rounds: Rounds, talk: Talk) -> None:
     rounds.do(talk, "exchange.declare", exchange="x", type="fanout")
     for number in range(12):
         arguments = {"x-message-ttl": 0, "x-dead-letter-exchange": "x"}
-        rounds.do(talk, "queue.declare", queue=f"q{number}", arguments=arguments)
+        rounds.do(talk, "queue.declare", queue=f"q{number}", durable=True, arguments=arguments)
         rounds.do(talk, "queue.bind", queue=f"q{number}", exchange="x")
     rounds.settle()
 
@@ -205,22 +205,22 @@ def dead_letters(rounds: Rounds, talk: Talk) -> None:
 def fanout(rounds: Rounds, talk: Talk, count: int = 300) -> None:
     rounds.do(talk, "exchange.declare", exchange="x", type="fanout")
     for number in range(count):
-        rounds.do(talk, "queue.declare", queue=f"q{number}")
+        rounds.do(talk, "queue.declare", queue=f"q{number}", durable=True)
         rounds.do(talk, "queue.bind", queue=f"q{number}", exchange="x")
     rounds.settle()
 
 
 def topics(rounds: Rounds, talk: Talk) -> None:
-    rounds.do(talk, "queue.declare", queue="q")
+    rounds.do(talk, "queue.declare", queue="q", durable=True)
     for words in islice(product("*a", repeat=9), 150):
         rounds.do(talk, "queue.bind", queue="q", exchange="amq.topic", routing_key=".".join(words) + ".#.z")
     rounds.settle()
 
 
 def expiring(rounds: Rounds, talk: Talk) -> None:
-    rounds.do(talk, "queue.declare", queue="z")
+    rounds.do(talk, "queue.declare", queue="z", durable=True)
     arguments = {"x-message-ttl": 3000, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "z"}
-    rounds.do(talk, "queue.declare", queue="q", arguments=arguments)
+    rounds.do(talk, "queue.declare", queue="q", durable=True, arguments=arguments)
     rounds.publish(talk, "q", count=600)
     rounds.settle()
 
@@ -231,7 +231,7 @@ def pass_time(rounds: Rounds, talk: Talk) -> None:
 
 
 def waiting(rounds: Rounds, talk: Talk, count: int = 150) -> None:
-    rounds.do(talk, "queue.declare", queue="q")
+    rounds.do(talk, "queue.declare", queue="q", durable=True)
     rounds.publish(talk, "q", count=count)
     rounds.settle()
 
@@ -264,7 +264,7 @@ def select(rounds: Rounds, talk: Talk) -> None:
 
 
 def standing_by(rounds: Rounds, talk: Talk) -> None:
-    rounds.do(talk, "queue.declare", queue="q", arguments={"x-single-active-consumer": True})
+    rounds.do(talk, "queue.declare", queue="q", durable=True, arguments={"x-single-active-consumer": True})
     for number in range(300):
         rounds.do(talk, "basic.consume", queue="q", consumer_tag=f"c{number}")
     rounds.settle()
@@ -277,7 +277,7 @@ def held(rounds: Rounds, talk: Talk, count: int = 100) -> None:
 
 
 def bound(rounds: Rounds, talk: Talk) -> None:
-    rounds.do(talk, "queue.declare", queue="q")
+    rounds.do(talk, "queue.declare", queue="q", durable=True)
     rounds.do(talk, "exchange.declare", exchange="x", type="topic")
     for number in range(MANY):
         rounds.do(talk, "queue.bind", queue="q", exchange="x", routing_key=f"k{number}")
@@ -285,7 +285,7 @@ def bound(rounds: Rounds, talk: Talk) -> None:
 
 
 def deferred(rounds: Rounds, talk: Talk) -> None:
-    rounds.do(talk, "queue.declare", queue="q")
+    rounds.do(talk, "queue.declare", queue="q", durable=True)
     rounds.do(talk, "tx.select")
     rounds.settle()
     rounds.publish(talk, "q", count=MANY)
@@ -587,7 +587,7 @@ def test_a_queue_that_expired_leaves_no_deadline() -> None:
     """A driver would call `handle_timeout` for it again and again."""
     rounds = Rounds()
     talk = rounds.channel()
-    rounds.do(talk, "queue.declare", queue="q", arguments={"x-expires": 3000})
+    rounds.do(talk, "queue.declare", queue="q", durable=True, arguments={"x-expires": 3000})
     rounds.settle()
     due = rounds.hub.model.next_deadline
     assert due is not None

@@ -39,7 +39,7 @@ def test_a_message_there_and_back(user: ClassicUser) -> None:
 
 def test_text_and_json_say_their_content_type(user: ClassicUser) -> None:
     channel = user.channel()
-    user.run(channel.declare_queue("jobs"))
+    user.run(channel.declare_queue("jobs", durable=True))
     user.run(channel.publish_text("grün", routing_key="jobs"))
     user.run(channel.publish_json({"n": 1}, routing_key="jobs", properties=BasicProperties(content_type="x/y")))
     one, two = user.run(channel.get("jobs")), user.run(channel.get("jobs"))
@@ -71,7 +71,7 @@ def test_exchanges_queues_and_bindings(user: ClassicUser) -> None:
         await channel.declare_exchange("in", "topic")
         await channel.declare_exchange("out", "fanout", auto_delete=True)
         await channel.bind_exchange("out", "in", "a.#")
-        await channel.declare_queue("q")
+        await channel.declare_queue("q", durable=True)
         await channel.bind_queue("q", "out")
         await channel.publish(b"1", exchange="in", routing_key="a.b")
         await channel.publish(b"2", exchange="in", routing_key="b")
@@ -99,7 +99,7 @@ def test_0_8_has_neither_confirms_nor_unbind() -> None:
 @pytest.mark.parametrize("confirm", [False, True])
 def test_requests_and_their_replies(user: ClassicUser, confirm: bool) -> None:
     channel, serving = user.channel(confirm=confirm), user.channel()
-    user.run(channel.declare_queue("rpc"))
+    user.run(channel.declare_queue("rpc", durable=True))
 
     async def serve() -> None:
         async for request in serving.consume("rpc", no_ack=True):
@@ -124,7 +124,7 @@ def test_requests_and_their_replies(user: ClassicUser, confirm: bool) -> None:
 
 def test_a_transaction_happens_as_a_whole_or_not_at_all(user: ClassicUser) -> None:
     channel = user.channel()
-    user.run(channel.declare_queue("jobs"))
+    user.run(channel.declare_queue("jobs", durable=True))
 
     async def work(fails: bool) -> None:
         async with channel.transaction():
@@ -135,13 +135,13 @@ def test_a_transaction_happens_as_a_whole_or_not_at_all(user: ClassicUser) -> No
     with pytest.raises(ZeroDivisionError):
         user.run(work(True))
     user.run(work(False))
-    assert user.run(channel.declare_queue("jobs")).message_count == 1
+    assert user.run(channel.declare_queue("jobs", durable=True)).message_count == 1
 
 
 def test_publishes_of_many_tasks_keep_their_order() -> None:
     user = ClassicUser()
     channel = user.channel(confirm=True)
-    user.run(channel.declare_queue("jobs"))
+    user.run(channel.declare_queue("jobs", durable=True))
     bodies = [b"%d" % n + bytes(1000) for n in range(200)]
     assert sum(map(len, bodies)) > 2 * user.client.flush_octets
     tasks = [user.start(channel.publish(body, routing_key="jobs")) for body in bodies]
@@ -157,7 +157,7 @@ def test_a_failure_that_a_caller_saw_is_raised_once() -> None:
     async def work() -> None:
         async with user.connection:
             channel = await user.connection.open_channel()
-            await channel.declare_queue("jobs")
+            await channel.declare_queue("jobs", durable=True)
             await channel.publish(bytes(2000), routing_key="jobs")
             with pytest.raises(EndpointClosed, match="311"):
                 await channel.get("jobs")
@@ -168,7 +168,7 @@ def test_a_failure_that_a_caller_saw_is_raised_once() -> None:
 def test_a_client_pickles_between_two_octets() -> None:
     user = ClassicUser()
     channel = user.channel()
-    user.run(channel.declare_queue("jobs"))
+    user.run(channel.declare_queue("jobs", durable=True))
     copy = pickle.loads(pickle.dumps(user.client))
     assert copy.is_open
     assert copy.channels[1].core.number == 1
@@ -187,4 +187,4 @@ def test_an_error_of_a_channel_names_the_call_the_connection_and_the_client() ->
     assert str(caught.value).endswith("(connection 'worker' to broker:5672)")
     assert "worker" not in str(report)
     with pytest.raises(EndpointClosed, match=r"channel 1 is closed: .* in answer to queue\.declare"):
-        user.run(channel.declare_queue("other"))
+        user.run(channel.declare_queue("other", durable=True))

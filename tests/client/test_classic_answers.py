@@ -33,7 +33,7 @@ def test_each_declaration_returns_the_answer_of_the_broker(user: ClassicUser, ch
     assert run(channel.declare_exchange("in", "fanout")) == amqp.ExchangeDeclareOk()
     assert run(channel.declare_exchange("in", passive=True)) == amqp.ExchangeDeclareOk()
     assert run(channel.declare_exchange("out", "topic")) == amqp.ExchangeDeclareOk()
-    assert run(channel.declare_queue("jobs")) == amqp.QueueDeclareOk("jobs", 0, 0)
+    assert run(channel.declare_queue("jobs", durable=True)) == amqp.QueueDeclareOk("jobs", 0, 0)
     assert run(channel.bind_exchange("out", "in")) == amqp.ExchangeBindOk()
     assert run(channel.bind_queue("jobs", "out", "#")) == amqp.QueueBindOk()
     run(channel.publish(b"1", exchange="in", routing_key="key"))
@@ -51,7 +51,7 @@ def test_an_exchange_that_is_unbound_gets_nothing_more(user: ClassicUser, channe
     run = user.run
     run(channel.declare_exchange("in", "direct"))
     run(channel.declare_exchange("out", "fanout"))
-    run(channel.declare_queue("jobs"))
+    run(channel.declare_queue("jobs", durable=True))
     run(channel.bind_queue("jobs", "out"))
     for key in ("a", "b"):
         run(channel.bind_exchange("out", "in", key, arguments={"x": 1}))
@@ -66,7 +66,7 @@ def test_a_binding_of_other_arguments_stays(user: ClassicUser, channel: Channel)
     run = user.run
     run(channel.declare_exchange("in", "headers"))
     run(channel.declare_exchange("out", "fanout"))
-    run(channel.declare_queue("jobs"))
+    run(channel.declare_queue("jobs", durable=True))
     run(channel.bind_queue("jobs", "out"))
     run(channel.bind_exchange("out", "in", arguments={"x-match": "all", "kind": 1}))
     run(channel.bind_exchange("out", "in", arguments={"x-match": "all", "kind": 2}))

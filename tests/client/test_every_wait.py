@@ -393,9 +393,9 @@ CLASSIC: Final[dict[str, Row]] = {
         A, "exchange.bind", call(lambda b: b.channel.bind_exchange("amq.topic", "amq.fanout"))
     ),
     "Channel.bind_queue": Row(A, "queue.bind", call(lambda b: b.channel.bind_queue("q", "amq.topic"))),
-    "Channel.call": Row(A, "queue.declare", call(lambda b: b.channel.call(QueueDeclare("q2")))),
+    "Channel.call": Row(A, "queue.declare", call(lambda b: b.channel.call(QueueDeclare("q2", durable=True)))),
     "Channel.declare_exchange": Row(A, "exchange.declare", call(lambda b: b.channel.declare_exchange("e"))),
-    "Channel.declare_queue": Row(A, "queue.declare", call(lambda b: b.channel.declare_queue("d"))),
+    "Channel.declare_queue": Row(A, "queue.declare", call(lambda b: b.channel.declare_queue("d", durable=True))),
     "Channel.delete_exchange": Row(A, "exchange.delete", call(lambda b: b.channel.delete_exchange("e"))),
     "Channel.delete_queue": Row(A, "queue.delete", call(lambda b: b.channel.delete_queue("other"))),
     "Channel.get": Row(A, "basic.get", call(lambda b: b.channel.get("q"))),

@@ -43,7 +43,7 @@ def test_all_that_was_open_is_opened_again(user: Recovers) -> None:
     user.run(channel.declare_exchange("events", "topic"))
     named = user.run(channel.declare_queue(exclusive=True)).queue
     user.run(channel.bind_queue("", "events", "a.#"))
-    user.run(channel.declare_queue("gone"))
+    user.run(channel.declare_queue("gone", durable=True))
     user.run(channel.delete_queue("gone"))
     consumer = channel.consume(named)
     user.run(consumer.start())
@@ -77,7 +77,7 @@ def test_a_publish_in_doubt_is_sent_again(size: int) -> None:
 
 def test_a_message_keeps_its_id_and_counts_its_tries(user: Recovers) -> None:
     channel = user.channel(confirm=True)
-    user.run(channel.declare_queue("jobs"))
+    user.run(channel.declare_queue("jobs", durable=True))
     sent = user.start(channel.publish(b"x", routing_key="jobs", properties=BasicProperties(message_id="m1")))
     user.cut()
     user.reconnect()
@@ -115,10 +115,10 @@ def test_messages_without_confirms_are_reported_and_never_sent_again(version: Ve
 
 def test_calls_that_wait_go_on_waiting(user: Recovers) -> None:
     channel = user.channel()
-    user.run(channel.declare_queue("jobs"))
+    user.run(channel.declare_queue("jobs", durable=True))
     started = [
         user.start(channel.get("jobs")),
-        user.start(channel.declare_queue("more")),
+        user.start(channel.declare_queue("more", durable=True)),
         user.start(channel.set_prefetch(3)),
         user.start(user.channel_opening(confirm=True)),
     ]
@@ -139,13 +139,13 @@ def test_a_publish_fails_at_once_if_the_policy_says_so() -> None:
     with pytest.raises(EndpointClosed, match="cable"):
         user.run(channel.publish(b"x", routing_key="jobs"))
     user.wait_back()
-    user.run(channel.declare_queue("jobs"))
+    user.run(channel.declare_queue("jobs", durable=True))
     assert user.run(channel.publish(b"x", routing_key="jobs")) == Accepted()
 
 
 def test_a_delivery_of_an_earlier_connection_is_stale(user: Recovers) -> None:
     channel = user.channel(confirm=True)
-    user.run(channel.declare_queue("jobs"))
+    user.run(channel.declare_queue("jobs", durable=True))
     user.run(channel.publish(b"x", routing_key="jobs"))
     consumer = channel.consume("jobs")
     delivery = user.run(consumer.__anext__())
@@ -165,7 +165,7 @@ def test_a_consumer_whose_queue_others_deleted_ends_and_the_channel_lives(user: 
     channel = user.channel()
     admin = ClassicUser(world=user.world)
     theirs = admin.channel()
-    admin.run(theirs.declare_queue("theirs"))
+    admin.run(theirs.declare_queue("theirs", durable=True))
     consumer = channel.consume("theirs")
     user.run(consumer.start())
     user.cut()
@@ -179,7 +179,7 @@ def test_a_consumer_whose_queue_others_deleted_ends_and_the_channel_lives(user: 
 
 def test_a_transaction_does_not_survive_its_connection(user: Recovers) -> None:
     channel = user.channel()
-    user.run(channel.declare_queue("jobs"))
+    user.run(channel.declare_queue("jobs", durable=True))
 
     async def work() -> None:
         async with channel.transaction():
@@ -200,7 +200,7 @@ def test_a_transaction_does_not_survive_its_connection(user: Recovers) -> None:
 
 def test_a_request_under_way_fails_and_the_next_one_is_answered(user: Recovers) -> None:
     channel = user.channel()
-    user.run(channel.declare_queue("rpc"))
+    user.run(channel.declare_queue("rpc", durable=True))
     lost = user.start(channel.request(b"1", routing_key="rpc"))
     user.turn()
     user.cut()
@@ -223,7 +223,7 @@ def test_it_gives_up_after_the_deadline_with_the_whole_story() -> None:
     waits: list[Call[Any]] = [user.start(channel.publish(b"x", routing_key="jobs"))]
     user.refuse()
     user.cut()
-    waits += [user.start(channel.declare_queue("q")), user.start(user.connection.wait_closed())]
+    waits += [user.start(channel.declare_queue("q", durable=True)), user.start(user.connection.wait_closed())]
     for _ in range(30):
         user.turn(0.25)
     report = user.connection.report
@@ -250,7 +250,7 @@ def test_a_refused_login_is_not_tried_again() -> None:
     channel = user.channel()
     user.cut()
     user.replace_broker(Settings(seed=b"another", vhosts=("/elsewhere",)))
-    waits = user.start(channel.declare_queue("q"))
+    waits = user.start(channel.declare_queue("q", durable=True))
     for _ in range(10):
         user.turn(0.25)
     with pytest.raises(EndpointClosed, match="closed by the peer"):
@@ -263,7 +263,7 @@ def test_the_user_may_close_a_lost_connection(seconds: float) -> None:
     user = Recovers()
     channel = user.channel()
     user.cut()
-    waits = user.start(channel.declare_queue("q"))
+    waits = user.start(channel.declare_queue("q", durable=True))
     user.turn(seconds)
     user.run(user.connection.close())
     for _ in range(10):
@@ -284,9 +284,9 @@ def test_a_channel_closed_meanwhile_stays_closed(user: Recovers) -> None:
 def test_what_is_kept_for_restoring_is_bounded() -> None:
     user = Recovers(policy=RecoveryPolicy(declared=2, in_doubt_octets=3))
     channel = user.channel(confirm=True)
-    user.run(channel.declare_queue("a"))
-    user.run(channel.declare_queue("b"))
-    user.run(channel.declare_queue("c"))
+    user.run(channel.declare_queue("a", durable=True))
+    user.run(channel.declare_queue("b", durable=True))
+    user.run(channel.declare_queue("c", durable=True))
     assert list(user.client.topology.queues) == ["b", "c"]
     assert [each.text for each in user.client.notes if each.warns and "forgotten" in each.text] != []
     user.hold()
@@ -300,7 +300,7 @@ def test_what_is_kept_for_restoring_is_bounded() -> None:
 def test_a_client_pickles_at_any_time(seconds: float) -> None:
     user = Recovers()
     channel = user.channel(confirm=True)
-    user.run(channel.declare_queue("jobs"))
+    user.run(channel.declare_queue("jobs", durable=True))
     user.run(channel.publish(b"x", routing_key="jobs", wait=False))
     user.cut()
     user.turn(seconds)
@@ -323,7 +323,7 @@ def test_a_channel_that_is_being_closed_when_the_connection_is_lost_is_closed() 
 def test_a_message_that_was_fetched_before_a_loss_is_bound_to_where_it_came_from(user: Recovers) -> None:
     """Its caller goes on only when the connection is back, where another message has its tag."""
     channel = user.channel(confirm=True)
-    user.run(channel.declare_queue("jobs"))
+    user.run(channel.declare_queue("jobs", durable=True))
     for body in (b"1", b"2"):
         user.run(channel.publish(body, routing_key="jobs"))
     fetched: Call[Any] = user.start(channel.get("jobs"), last=1)
@@ -343,7 +343,7 @@ def test_a_message_that_was_fetched_before_a_loss_is_bound_to_where_it_came_from
 def test_what_a_consumer_holds_is_bound_to_where_it_came_from(user: Recovers) -> None:
     """A thread that reads `held` without the lock finds nothing of the next connection in it."""
     channel = user.channel(confirm=True)
-    user.run(channel.declare_queue("jobs"))
+    user.run(channel.declare_queue("jobs", durable=True))
     user.run(channel.publish(b"1", routing_key="jobs"))
     consumer = channel.consume("jobs")
     user.run(consumer.start())
@@ -359,11 +359,11 @@ def test_what_a_consumer_holds_is_bound_to_where_it_came_from(user: Recovers) ->
 
 def test_what_the_server_ends_by_itself_does_not_come_back(user: Recovers) -> None:
     channel = user.channel()
-    user.run(channel.declare_queue("kept"))
+    user.run(channel.declare_queue("kept", durable=True))
     temporary, consumer = "", channel.consume("kept")
     for number in range(3):
         user.run(channel.declare_exchange("fleeting", "fanout", auto_delete=True))
-        temporary = user.run(channel.declare_queue(auto_delete=True)).queue
+        temporary = user.run(channel.declare_queue(auto_delete=True, durable=True)).queue
         user.run(channel.bind_queue(temporary, "fleeting", str(number)))
         consumer = channel.consume(temporary)
         user.run(consumer.start())
@@ -403,7 +403,7 @@ def test_ten_thousand_temporary_queues_are_declared_with_a_book_of_fifty(user: R
     channel = user.channel()
     user.run(channel.declare_queue("kept", durable=True))
     for _ in range(200):
-        user.run(channel.declare_queue(arguments={"x-expires": 100}))
+        user.run(channel.declare_queue(arguments={"x-expires": 100}, durable=True))
     topology = user.client.topology
     assert len(topology.queues) == 50
     assert "kept" in topology.queues
@@ -420,7 +420,7 @@ def test_a_queue_that_another_has_taken_stops_nothing_else(user: Recovers) -> No
     channel = user.channel(confirm=True)
     user.run(channel.declare_queue("mine", exclusive=True))
     user.run(channel.bind_queue("mine", "amq.fanout"))
-    user.run(channel.declare_queue("jobs"))
+    user.run(channel.declare_queue("jobs", durable=True))
     mine, jobs = channel.consume("mine"), channel.consume("jobs")
     user.run(mine.start())
     user.run(jobs.start())
@@ -467,8 +467,8 @@ def test_a_queue_that_is_free_again_is_restored_late(seconds: float) -> None:
 def test_an_exclusive_consumer_waits_for_the_end_of_the_one_before(seconds: float) -> None:
     user = Recovers()
     channel = user.channel(confirm=True)
-    user.run(channel.declare_queue("jobs"))
-    user.run(channel.declare_queue("other"))
+    user.run(channel.declare_queue("jobs", durable=True))
+    user.run(channel.declare_queue("other", durable=True))
     consumer, beside = channel.consume("jobs", exclusive=True), channel.consume("other")
     user.run(consumer.start())
     user.run(beside.start())
@@ -504,7 +504,7 @@ def test_a_connection_may_be_closed_while_something_is_still_held(user: Recovers
 def test_a_consumer_that_is_lost_while_it_starts_can_settle(steps: int) -> None:
     user = Recovers()
     channel = user.channel(confirm=True)
-    user.run(channel.declare_queue("jobs"))
+    user.run(channel.declare_queue("jobs", durable=True))
     user.run(channel.publish(b"x", routing_key="jobs"))
     unused = channel.consume("jobs")
     starting = user.start(channel.consume("jobs").__anext__())

@@ -24,7 +24,7 @@ def functions() -> dict[str, Any]:
 async def _publish(url: str, way: str, bodies: list[bytes], bound: int, room: int | None = None) -> None:
     arguments = {} if room is None else {"x-max-length": room, "x-overflow": "reject-publish"}
     async with connect(url) as connection, connection.open_channel(confirm=True) as channel:
-        await channel.declare_queue("jobs", arguments=arguments)
+        await channel.declare_queue("jobs", arguments=arguments, durable=True)
         bounds = {} if way == "one_by_one" else {"size" if way == "together" else "most": bound}
         await functions()[way](channel, bodies, **bounds)
 

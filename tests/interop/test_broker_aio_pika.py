@@ -39,7 +39,7 @@ def test_publish_and_consume(embedded: Embedded) -> None:
     async def work(channel: Any) -> None:
         await channel.set_qos(prefetch_count=2)
         exchange = await channel.declare_exchange(named("exchange"), aio_pika.ExchangeType.TOPIC)
-        queue = await channel.declare_queue(named("queue"))
+        queue = await channel.declare_queue(named("queue"), durable=True)
         await queue.bind(exchange, "a.#")
         for number in range(6):
             message = aio_pika.Message(
@@ -68,9 +68,11 @@ def test_publish_and_consume(embedded: Embedded) -> None:
 
 def test_rejecting(embedded: Embedded) -> None:
     async def work(channel: Any) -> None:
-        dead = await channel.declare_queue(named("dead"))
+        dead = await channel.declare_queue(named("dead"), durable=True)
         queue = await channel.declare_queue(
-            named("rejecting"), arguments={"x-dead-letter-exchange": "", "x-dead-letter-routing-key": dead.name}
+            named("rejecting"),
+            arguments={"x-dead-letter-exchange": "", "x-dead-letter-routing-key": dead.name},
+            durable=True,
         )
         await channel.default_exchange.publish(aio_pika.Message(b"again"), queue.name)
         message = await queue.get()
@@ -88,14 +90,14 @@ def test_rejecting(embedded: Embedded) -> None:
 def test_confirms(embedded: Embedded) -> None:
     async def work(channel: Any) -> None:
         queue = await channel.declare_queue(
-            named("full"), arguments={"x-max-length": 1, "x-overflow": "reject-publish"}
+            named("full"), arguments={"x-max-length": 1, "x-overflow": "reject-publish"}, durable=True
         )
         await channel.default_exchange.publish(aio_pika.Message(b"1"), queue.name)
         with pytest.raises(exceptions.DeliveryError):
             await channel.default_exchange.publish(aio_pika.Message(b"2"), queue.name)
         with pytest.raises(exceptions.PublishError):
             await channel.default_exchange.publish(aio_pika.Message(b"3"), named("absent"))
-        queue = await channel.declare_queue(named("many"), auto_delete=True)
+        queue = await channel.declare_queue(named("many"), auto_delete=True, durable=True)
         many = [channel.default_exchange.publish(aio_pika.Message(b"m"), queue.name) for _ in range(200)]
         await asyncio.gather(*many)
         assert (await channel.declare_queue(queue.name, passive=True)).declaration_result.message_count == 200
@@ -105,7 +107,7 @@ def test_confirms(embedded: Embedded) -> None:
 
 def test_transactions(embedded: Embedded) -> None:
     async def work(channel: Any) -> None:
-        queue = await channel.declare_queue(named("tx"))
+        queue = await channel.declare_queue(named("tx"), durable=True)
         async with channel.transaction():
             await channel.default_exchange.publish(aio_pika.Message(b"kept"), queue.name)
             assert await queue.get(fail=False) is None
@@ -152,7 +154,7 @@ def test_robust_connections(embedded: Embedded) -> None:
         connection = await aio_pika.connect_robust(embedded.url, heartbeat=1)
         async with connection:
             channels = [await connection.channel() for _ in range(10)]
-            queue = await channels[0].declare_queue(named("robust"), auto_delete=True)
+            queue = await channels[0].declare_queue(named("robust"), auto_delete=True, durable=True)
             got: asyncio.Queue[bytes] = asyncio.Queue()
 
             async def take(message: Any) -> None:

@@ -38,7 +38,7 @@ def run(embedded: Embedded, tool: str, *arguments: str, body: bytes = b"") -> by
 
 def test_publish_get_consume(embedded: Embedded) -> None:
     queue = named("queue")
-    assert run(embedded, "declare-queue", "-q", queue).decode().strip() == queue
+    assert run(embedded, "declare-queue", "-q", queue, "-d").decode().strip() == queue
     run(embedded, "publish", "-r", queue, "-b", "one")
     run(embedded, "publish", "-r", queue, "-p", "-C", "text/plain", body=b"two")
     assert run(embedded, "get", "-q", queue) == b"one"
@@ -52,7 +52,7 @@ def test_publish_get_consume(embedded: Embedded) -> None:
 
 def test_a_queue_that_it_binds_itself(embedded: Embedded) -> None:
     queue, key = named("bound"), named("key")
-    options = ["-q", queue, "-e", "amq.topic", "-r", f"{key}.*", "-c", "1"]
+    options = ["-q", queue, "-e", "amq.topic", "-r", f"{key}.*", "-c", "1", "-x"]
     command = ["amqp-consume", f"--url={embedded.url}", *options, "cat"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as consumer:
         # It doesn't say when it is bound.

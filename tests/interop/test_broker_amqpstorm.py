@@ -40,7 +40,7 @@ def channel(connection: Any) -> Iterator[Any]:
 def test_publish_and_get(channel: Any) -> None:
     queue, exchange = named("get"), named("exchange")
     channel.exchange.declare(exchange, "topic")
-    channel.queue.declare(queue)
+    channel.queue.declare(queue, durable=True)
     channel.queue.bind(queue, exchange, "a.*")
     message = amqpstorm.Message.create(channel, "hello", {"headers": {"n": 1}, "priority": 3})
     message.publish("a.b", exchange)
@@ -59,7 +59,7 @@ def test_publish_and_get(channel: Any) -> None:
 
 def test_consuming(channel: Any) -> None:
     queue = named("consume")
-    channel.queue.declare(queue)
+    channel.queue.declare(queue, durable=True)
     channel.basic.qos(2)
     for number in range(5):
         channel.basic.publish(str(number), queue)
@@ -78,7 +78,7 @@ def test_consuming(channel: Any) -> None:
 
 def test_confirms_and_returns(channel: Any) -> None:
     queue = named("confirmed")
-    channel.queue.declare(queue, arguments={"x-max-length": 1, "x-overflow": "reject-publish"})
+    channel.queue.declare(queue, durable=True, arguments={"x-max-length": 1, "x-overflow": "reject-publish"})
     channel.confirm_deliveries()
     assert channel.basic.publish("one", queue) is True
     assert channel.basic.publish("two", queue) is False
@@ -88,7 +88,7 @@ def test_confirms_and_returns(channel: Any) -> None:
 
 def test_transactions(channel: Any) -> None:
     queue = named("tx")
-    channel.queue.declare(queue)
+    channel.queue.declare(queue, durable=True)
     with channel.tx:
         channel.basic.publish("kept", queue)
         assert channel.basic.get(queue) is None
@@ -102,7 +102,7 @@ def test_transactions(channel: Any) -> None:
 @pytest.mark.parametrize("size", [1, 131_064, 131_065, 3_000_000])
 def test_sizes(channel: Any, size: int) -> None:
     queue = named("large")
-    channel.queue.declare(queue)
+    channel.queue.declare(queue, durable=True)
     channel.basic.publish("x" * size, queue)
     found = channel.basic.get(queue)
     assert found.body == "x" * size

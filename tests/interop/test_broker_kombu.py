@@ -57,7 +57,7 @@ def wait_for(connection: Any, got: list[Any], count: int) -> None:
 def test_publish_and_consume(connection: Any, channel: Any) -> None:
     queue, exchange = named("queue"), named("exchange")
     channel.exchange_declare(exchange, "direct", auto_delete=False)
-    assert channel.queue_declare(queue, auto_delete=False) == (queue, 0, 0)
+    assert channel.queue_declare(queue, auto_delete=False, durable=True) == (queue, 0, 0)
     channel.queue_bind(queue, exchange, "k")
     channel.basic_qos(0, 2, False)
     got: list[Any] = []
@@ -80,7 +80,7 @@ def test_publish_and_consume(connection: Any, channel: Any) -> None:
 
 def test_rejecting_and_recovering(channel: Any) -> None:
     queue = named("recover")
-    channel.queue_declare(queue, auto_delete=False)
+    channel.queue_declare(queue, auto_delete=False, durable=True)
     channel.basic_publish(amqp.Message("m"), "", queue)
     message = channel.basic_get(queue)
     assert not message.delivery_info["redelivered"]
@@ -95,7 +95,7 @@ def test_rejecting_and_recovering(channel: Any) -> None:
 
 def test_transactions(channel: Any) -> None:
     queue = named("tx")
-    channel.queue_declare(queue, auto_delete=False)
+    channel.queue_declare(queue, auto_delete=False, durable=True)
     channel.tx_select()
     channel.basic_publish(amqp.Message("forgotten"), "", queue)
     channel.tx_rollback()
@@ -109,7 +109,9 @@ def test_confirms_and_returns(embedded: Embedded) -> None:
     connection = connect(embedded, confirm_publish=True)
     channel = connection.channel()
     queue = named("confirmed")
-    channel.queue_declare(queue, arguments={"x-max-length": 1, "x-overflow": "reject-publish"}, auto_delete=False)
+    channel.queue_declare(
+        queue, arguments={"x-max-length": 1, "x-overflow": "reject-publish"}, auto_delete=False, durable=True
+    )
     channel.basic_publish_confirm(amqp.Message("one"), "", queue)
     with pytest.raises(exceptions.MessageNacked):
         channel.basic_publish_confirm(amqp.Message("two"), "", queue)
@@ -128,7 +130,7 @@ def test_confirms_and_returns(embedded: Embedded) -> None:
 @pytest.mark.parametrize("size", [1, 131_064, 131_065, 2_000_000])
 def test_sizes(channel: Any, size: int) -> None:
     queue = named("large")
-    channel.queue_declare(queue, auto_delete=False)
+    channel.queue_declare(queue, auto_delete=False, durable=True)
     channel.basic_publish(amqp.Message(b"x" * size), "", queue)
     assert channel.basic_get(queue, no_ack=True).body == b"x" * size
 
@@ -229,7 +231,7 @@ def test_an_error_and_a_pool(broker: Any) -> None:
         broker.default_channel.queue_declare(named("absent"), passive=True)
     pool = broker.Pool(2)
     with pool.acquire() as one, pool.acquire() as two:
-        queue = kombu.Queue(named("pooled"), durable=False, auto_delete=True)
+        queue = kombu.Queue(named("pooled"), durable=True, auto_delete=True)
         bound = queue(one.default_channel)
         bound.declare()
         two.Producer().publish("m", routing_key=queue.name)
@@ -238,7 +240,7 @@ def test_an_error_and_a_pool(broker: Any) -> None:
 
 
 def test_rpc_by_a_reply_queue(broker: Any) -> None:
-    requests = kombu.Queue(named("requests"), durable=False)
+    requests = kombu.Queue(named("requests"), durable=True)
     answers: list[Any] = []
 
     def note(*given: Any) -> None:

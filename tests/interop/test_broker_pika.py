@@ -133,7 +133,7 @@ def test_exchanges_bound_to_exchanges(channel: Any) -> None:
 
 def test_consuming_with_acknowledgements(channel: Any) -> None:
     queue = named("acks")
-    channel.queue_declare(queue)
+    channel.queue_declare(queue, durable=True)
     for number in range(10):
         channel.basic_publish("", queue, b"%d" % number)
     channel.basic_qos(prefetch_count=3)
@@ -152,7 +152,7 @@ def test_consuming_with_acknowledgements(channel: Any) -> None:
 def test_what_was_not_acknowledged_comes_back(connection: Any) -> None:
     queue = named("back")
     first, second = connection.channel(), connection.channel()
-    first.queue_declare(queue)
+    first.queue_declare(queue, durable=True)
     for number in range(3):
         first.basic_publish("", queue, b"%d" % number)
     assert [body for _, _, body in take(first, queue, 3)] == [b"0", b"1", b"2"]
@@ -165,9 +165,11 @@ def test_what_was_not_acknowledged_comes_back(connection: Any) -> None:
 
 def test_dead_letters(channel: Any) -> None:
     dead, queue = named("dead"), named("letters")
-    channel.queue_declare(dead)
+    channel.queue_declare(dead, durable=True)
     channel.queue_declare(
-        queue, arguments={"x-dead-letter-exchange": "", "x-dead-letter-routing-key": dead, "x-message-ttl": 200}
+        queue,
+        arguments={"x-dead-letter-exchange": "", "x-dead-letter-routing-key": dead, "x-message-ttl": 200},
+        durable=True,
     )
     channel.basic_publish("", queue, b"rejected")
     method, _, _ = channel.basic_get(queue)
@@ -185,7 +187,7 @@ def test_dead_letters(channel: Any) -> None:
 
 def test_confirms_and_returns(channel: Any) -> None:
     queue = named("confirmed")
-    channel.queue_declare(queue, arguments={"x-max-length": 1, "x-overflow": "reject-publish"})
+    channel.queue_declare(queue, arguments={"x-max-length": 1, "x-overflow": "reject-publish"}, durable=True)
     channel.confirm_delivery()
     channel.basic_publish("", queue, b"confirmed", mandatory=True)
     with pytest.raises(exceptions.NackError):
@@ -198,7 +200,7 @@ def test_confirms_and_returns(channel: Any) -> None:
 
 def test_transactions(channel: Any) -> None:
     queue = named("tx")
-    channel.queue_declare(queue)
+    channel.queue_declare(queue, durable=True)
     channel.tx_select()
     channel.basic_publish("", queue, b"forgotten")
     channel.tx_rollback()
@@ -217,7 +219,7 @@ def test_transactions(channel: Any) -> None:
 @pytest.mark.parametrize("size", [0, 131_064, 131_065, 5_000_000])
 def test_sizes(channel: Any, size: int) -> None:
     queue = named("large")
-    channel.queue_declare(queue)
+    channel.queue_declare(queue, durable=True)
     body = bytes(range(251)) * (size // 251) + b"x" * (size % 251)
     channel.basic_publish("", queue, body)
     assert take(channel, queue, 1)[0][2] == body
@@ -281,7 +283,7 @@ def test_who_is_not_let_in(embedded: Embedded) -> None:
 def test_many_channels(connection: Any) -> None:
     queue = named("channels")
     channels = [connection.channel() for _ in range(50)]
-    channels[0].queue_declare(queue)
+    channels[0].queue_declare(queue, durable=True)
     for number, channel in enumerate(channels):
         channel.basic_publish("", queue, b"%d" % number)
     bodies = [channel.basic_get(queue, auto_ack=True)[2] for channel in channels]
@@ -291,7 +293,7 @@ def test_many_channels(connection: Any) -> None:
 def test_consumers_take_turns_and_are_cancelled(connection: Any) -> None:
     queue = named("turns")
     channel = connection.channel()
-    channel.queue_declare(queue)
+    channel.queue_declare(queue, durable=True)
     got: list[tuple[str, bytes]] = []
     cancelled: list[str] = []
 
@@ -316,7 +318,7 @@ def test_consumers_take_turns_and_are_cancelled(connection: Any) -> None:
 def test_direct_reply(connection: Any) -> None:
     client, server = connection.channel(), connection.channel()
     queue = named("rpc")
-    server.queue_declare(queue)
+    server.queue_declare(queue, durable=True)
     replies: list[bytes] = []
 
     def take(*given: Any) -> None:

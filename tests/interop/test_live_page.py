@@ -37,7 +37,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Channe
         connect_any(f"{url}?version=0-10") as one,
         connect_any(f"{url}?version=1.0") as other,
     ):
-        channel.declare_queue("jobs")
+        channel.declare_queue("jobs", durable=True)
         with one.receiver("/queues/jobs", credit=9), other.receiver("/queues/jobs", credit=9):
             channel.publish(b"first", routing_key="jobs")
             yield page, channel

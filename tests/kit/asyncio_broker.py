@@ -153,7 +153,7 @@ async def fill(target: Channel, queue: str, bodies: list[bytes]) -> None:
     """Put messages into a queue; they are there when this returns."""
     for body in bodies:
         await target.publish(body, routing_key=queue)
-    await target.call(QueueDeclare(queue=queue))
+    await target.call(QueueDeclare(queue=queue, durable=True))
 
 
 __all__ = [

@@ -235,6 +235,9 @@ class Classic(Hostile):
     def _value(self, number: int, method: str, field: str, wire: str) -> Any:
         choices = self.choices
         if wire == "bit":
+            if field == "durable" and method == "queue.declare":
+                # RabbitMQ's newest refuses a queue that is neither durable nor exclusive.
+                return choices.below(16) != 15
             if field in ("exclusive", "passive") and choices.below(2):
                 return False
             if field in ("passive", "exclusive", "internal", "durable", "auto_delete", "mandatory", "immediate"):

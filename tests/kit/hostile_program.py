@@ -44,7 +44,7 @@ class Program:
         channel = yield "open", lambda: connection.open_channel(confirm=confirm, **limit)
         if channel is None:
             return
-        declare = connection.core.dialect.named["queue.declare"](queue="jobs")
+        declare = connection.core.dialect.named["queue.declare"](queue="jobs", durable=True)
         yield "declare", lambda: channel.call(declare, **limit)
         for body in BODIES:
             yield "publish", partial(channel.publish, body, routing_key="jobs", mandatory=True, **limit)

@@ -113,6 +113,8 @@ class Talk:
         self.world.pump()
 
     def declare(self, queue: str = "", **fields: Any) -> str:
+        """Declare a queue, durable unless it is exclusive: one that is neither isn't taken by every RabbitMQ."""
+        fields.setdefault("durable", not fields.get("exclusive", False))
         name: str = self.call("queue.declare", queue=queue, **fields).queue
         return name
 

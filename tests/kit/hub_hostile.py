@@ -185,7 +185,7 @@ class Driver:
         owners = self.hub.model.owners.values()
         front = self.hub.fronts[number]
         owner = next(each for each in owners if each.parent is None and self.hub._owners.get(each.number) is front)
-        self.hub.apply(DeclareQueue(owner, name, exclusive_to=owner if own else None))
+        self.hub.apply(DeclareQueue(owner, name, durable=not own, exclusive_to=owner if own else None))
 
     def act(self, act: Act) -> None:
         match act.kind:

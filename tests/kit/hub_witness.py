@@ -242,7 +242,7 @@ class ClassicWitness(Witness):
         self._call(2, "basic.qos", prefetch_count=WINDOW)
         self._call(2, "basic.consume", queue=self.own, consumer_tag="own")
         if self.shared:
-            self._call(3, "queue.declare", queue=self.shared)
+            self._call(3, "queue.declare", queue=self.shared, durable=True)
             self._call(3, "basic.qos", prefetch_count=WINDOW)
 
     def publish(self, queue: str, body: bytes) -> None:

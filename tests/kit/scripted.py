@@ -145,7 +145,7 @@ class ScriptedBroker(EmbeddedBroker):
 
     def fill(self, queue: str, *bodies: bytes) -> None:
         """Put messages into a queue, which is declared."""
-        self.preload({"queues": [{"name": queue, "durable": False}]})
+        self.preload({"queues": [queue]})
         tables = get_dialect("0-9-1-rabbit").tables
         properties = BasicProperties().encode(tables)
 

@@ -144,7 +144,7 @@ def stuck(prefetch: int, seconds: float | None) -> Program:
             process.connect(connection_name="worker-7", heartbeat=0) as connection,
             connection.open_channel() as channel,
         ):
-            await channel.call(QueueDeclare(queue="jobs"))
+            await channel.call(QueueDeclare(queue="jobs", durable=True))
             for number in range(40):
                 await channel.publish(b"%d" % number, routing_key="jobs")
             async with channel.consume("jobs", prefetch=prefetch) as consumer:
@@ -164,7 +164,7 @@ async def poison(process: Process) -> None:
         process.connect(connection_name="parser", heartbeat=0) as connection,
         connection.open_channel() as channel,
     ):
-        await channel.call(QueueDeclare(queue="jobs"))
+        await channel.call(QueueDeclare(queue="jobs", durable=True))
         await channel.publish(b"poison", routing_key="jobs")
         async with channel.consume("jobs") as consumer:
             async for delivery in consumer:
@@ -176,7 +176,7 @@ async def takes_and_dies(process: Process) -> None:
     for _ in range(5):
         connection = await process.connect(connection_name="worker-7", heartbeat=0)
         channel = await connection.open_channel()
-        await channel.call(QueueDeclare(queue="jobs"))
+        await channel.call(QueueDeclare(queue="jobs", durable=True))
         if not process.now:
             for number in range(10):
                 await channel.publish(b"%d" % number, routing_key="jobs")
@@ -244,7 +244,7 @@ async def polls(process: Process) -> None:
         process.connect(connection_name="poller", heartbeat=0) as connection,
         connection.open_channel() as channel,
     ):
-        await channel.call(QueueDeclare(queue="jobs"))
+        await channel.call(QueueDeclare(queue="jobs", durable=True))
         for _ in range(60):
             await channel.call(BasicGet(queue="jobs", no_ack=True))
             await process.sleep(0.1)
@@ -262,7 +262,7 @@ def publishes(
         ):
             if arguments:
                 given = {name.replace("_", "-"): value for name, value in arguments.items()}
-                await channel.declare_queue(routing_key, arguments=given)
+                await channel.declare_queue(routing_key, arguments=given, durable=True)
             for number in range(count):
                 with suppress(AmqpError):
                     await channel.publish(b"%d" % number, routing_key=routing_key, mandatory=mandatory)
@@ -293,7 +293,7 @@ def consumes(name: str, queue: str, *, exclusive: bool = False, after: float = 0
         connection = await process.connect(connection_name=name, heartbeat=0)
         channel = await connection.open_channel()
         with suppress(AmqpError):
-            await channel.call(QueueDeclare(queue=queue))
+            await channel.call(QueueDeclare(queue=queue, durable=True))
             await channel.call(BasicConsume(queue=queue, exclusive=exclusive, consumer_tag="ct"))
         await process.sleep(20)
         with suppress(AmqpError):
@@ -325,7 +325,7 @@ async def cancels_without_settling(process: Process) -> None:
         process.connect(connection_name="worker-7", heartbeat=0) as connection,
         connection.open_channel() as channel,
     ):
-        await channel.call(QueueDeclare(queue="jobs"))
+        await channel.call(QueueDeclare(queue="jobs", durable=True))
         for number in range(4):
             await channel.publish(b"%d" % number, routing_key="jobs")
         await channel.call(BasicConsume(queue="jobs", consumer_tag="ct"))
@@ -337,7 +337,7 @@ async def cancels_without_settling(process: Process) -> None:
 async def same_tags(process: Process) -> None:
     async with process.connect(connection_name="worker-7", heartbeat=0) as connection:
         channels = [await connection.open_channel() for _ in range(3)]
-        await channels[0].call(QueueDeclare(queue="jobs"))
+        await channels[0].call(QueueDeclare(queue="jobs", durable=True))
         for number in range(60):
             await channels[0].publish(b"%d" % number, routing_key="jobs")
         for channel, prefetch in zip(channels, (5, 10, 20), strict=True):
@@ -400,7 +400,7 @@ def _acks(*methods: Callable[[Talk], bytes], no_ack: bool = False, channels: int
     talk = Talk().login()
     for number in range(1, channels + 1):
         talk.channel(number)
-    talk.client(talk.named("queue.declare", queue="jobs"), channel=1)
+    talk.client(talk.named("queue.declare", queue="jobs", durable=True), channel=1)
     talk.client(talk.publish(b"x", 1, routing_key="jobs"))
     talk.client(talk.named("basic.consume", queue="jobs", consumer_tag="ct", no_ack=no_ack), channel=1)
     for method in methods:
@@ -575,9 +575,15 @@ _WORLDS: Final[Iterable[Situation]] = (
     ),
     Situation(
         "a queue declared anew with other arguments",
-        world(fails(declares("jobs"), declares("jobs", arguments={"x-max-length": 5}))),
+        world(fails(declares("jobs", durable=True), declares("jobs", durable=True, arguments={"x-max-length": 5}))),
         CHANNEL,
         ["worker-7", "inequivalent arg 'x-max-length' for queue 'jobs'", "compare them"],
+    ),
+    Situation(
+        "a queue neither durable nor exclusive",
+        world(fails(declares("jobs"))),
+        "1 connection closed by the server with an error",
+        ["worker-7", "transient_nonexcl_queues", "declare it durable"],
     ),
     Situation(
         "an exclusive consumer beside another",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from amqp_sansio.broker import Settings
 from tests.kit.definitions import RABBIT
 from tests.kit.held_broker import HeldBroker
 
@@ -52,3 +53,27 @@ def test_files_that_hold_no_definitions(amqp_broker: HeldBroker, tmp_path: Path)
             amqp_broker.preload(path)
     with pytest.raises(FileNotFoundError):
         HeldBroker(definitions=tmp_path / "nothing.json").start()
+
+
+@pytest.mark.parametrize(
+    ("settings", "limit"),
+    [
+        (Settings(), 20),
+        (Settings(rabbitmq="3.13"), None),
+        (Settings(dialect="rabbitmq"), 20),
+        (Settings(dialect="specification"), None),
+        (Settings(dialect="qpid"), None),
+    ],
+    ids=["default", "3.13", "rabbitmq", "specification", "qpid"],
+)
+def test_a_quorum_queue_has_the_releases_limit_where_the_broker_is_a_rabbitmq(
+    settings: Settings, limit: int | None
+) -> None:
+    queue = {"name": "q", "arguments": {"x-queue-type": "quorum"}}
+    with HeldBroker(settings=settings, definitions={"queues": [queue]}) as broker:
+        assert broker.service.hub.model.vhosts["/"].queues["q"].options.delivery_limit == limit
+
+
+def test_transient_queues_are_taken_whatever_the_release() -> None:
+    with HeldBroker(rabbitmq="4.3", definitions={"queues": {"q": {"durable": False}}}) as broker:
+        assert not broker.queue("q").durable

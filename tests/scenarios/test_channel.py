@@ -60,16 +60,16 @@ from tests.kit.worlds import World
 async def test_a_call_returns_its_reply(world: World, broker: ScriptedBroker) -> None:
     async with world.connect(broker.url) as connection, connection.open_channel() as channel:
         assert channel.number == 1
-        ok: QueueDeclareOk = await channel.call(QueueDeclare("jobs"))
+        ok: QueueDeclareOk = await channel.call(QueueDeclare("jobs", durable=True))
         assert ok == QueueDeclareOk("jobs", 0, 0)
-        assert (await channel.call(QueueDeclare())).queue.startswith("amq.gen")
+        assert (await channel.call(QueueDeclare(durable=True))).queue.startswith("amq.gen")
         assert await channel.call(QueuePurge("jobs", no_wait=True)) is None
         assert await channel.call(BasicGet("jobs")) == BasicGetEmpty()
         await channel.publish(b"body", routing_key="jobs", properties=BasicProperties(message_id="7"))
         got = await channel.call(BasicGet("jobs", no_ack=True))
         assert isinstance(got, Message)
         assert (got.body, got.method) == (b"body", BasicGetOk(1, False, "", "jobs", 0))
-        replies = await world.gather(*[channel.call(QueueDeclare(f"q{n}")) for n in range(20)])
+        replies = await world.gather(*[channel.call(QueueDeclare(f"q{n}", durable=True)) for n in range(20)])
         assert [reply.queue for reply in replies] == [f"q{n}" for n in range(20)]
         assert repr(channel) == "<Channel 1, open>"
         purge = MethodReceived(1, QueuePurge("jobs", no_wait=True))
@@ -87,11 +87,15 @@ async def test_a_refused_call_ends_its_channel_and_no_other(world: World, broker
         assert "does not exist" in report.hint
         assert not one.is_open
         assert one.report == report
-        for refused in (one.call(QueueDeclare("other")), one.publish(b"", routing_key="other"), one.get("other")):
+        for refused in (
+            one.call(QueueDeclare("other", durable=True)),
+            one.publish(b"", routing_key="other"),
+            one.get("other"),
+        ):
             with pytest.raises(EndpointClosed, match="404"):
                 await refused
         assert await one.close() == report
-        assert (await two.call(QueueDeclare("other"))).queue == "other"
+        assert (await two.call(QueueDeclare("other", durable=True))).queue == "other"
         again = await connection.open_channel()
         assert again.number == one.number
         # One that waits behind it ends with it.
@@ -99,7 +103,7 @@ async def test_a_refused_call_ends_its_channel_and_no_other(world: World, broker
         broker.script = script
         waiting = [world.start(again.call(QueueDeclare("nowhere", passive=True)))]
         await world.until(lambda: len(held) == 1)
-        waiting.append(world.start(again.call(QueueDeclare("more"))))
+        waiting.append(world.start(again.call(QueueDeclare("more", durable=True))))
         await world.until(lambda: len(held) == 2)
         held[0]()
         for each in waiting:
@@ -113,9 +117,9 @@ async def test_misuse_is_raised_at_the_call_and_changes_nothing(world: World, br
         for misuse, error, words in (
             (channel.call(QueueDeclareOk("q", 0, 0)), LocalProtocolError, None),
             (channel.call(BasicAck(1)), LocalProtocolError, "use send"),
-            (channel.send(QueueDeclare("q")), LocalProtocolError, "use call"),
+            (channel.send(QueueDeclare("q", durable=True)), LocalProtocolError, "use call"),
             (channel.send(BasicNack(1)), LocalProtocolError, "no delivery"),
-            (channel.call(QueueDeclare("q" * 300)), LocalProtocolError, None),
+            (channel.call(QueueDeclare("q" * 300, durable=True)), LocalProtocolError, None),
             (channel.publish(b"x", routing_key="k" * 256), LocalProtocolError, None),
             (channel.publish(wrong), TypeError, "octets"),
             (channel.publish(b"x", properties=wrong), TypeError, "properties"),
@@ -124,7 +128,7 @@ async def test_misuse_is_raised_at_the_call_and_changes_nothing(world: World, br
         ):
             with pytest.raises(error, match=words):
                 await misuse
-        assert (await channel.call(QueueDeclare("q"))).queue == "q"
+        assert (await channel.call(QueueDeclare("q", durable=True))).queue == "q"
         await channel.call(TxSelect())
         await channel.publish(b"x")
         await channel.call(TxCommit())
@@ -142,7 +146,7 @@ async def test_methods_without_a_reply_are_sent(world: World, broker: ScriptedBr
 
 async def test_publish_without_confirms_returns_none(world: World, broker: ScriptedBroker) -> None:
     async with world.connect(broker.url) as connection, connection.open_channel() as channel:
-        await channel.call(QueueDeclare("q"))
+        await channel.call(QueueDeclare("q", durable=True))
         properties = BasicProperties(content_type="text/plain", headers={"n": 1})
         assert await channel.publish(b"body", routing_key="q", properties=properties) is None
         assert await channel.publish(bytearray(b"by"), routing_key="q") is None
@@ -162,7 +166,7 @@ async def test_bodies_of_every_size_and_outcomes_in_confirm_mode(world: World, b
     async with world.connect(broker.url) as connection, connection.open_channel() as channel:
         assert await channel.publish(b"", routing_key="q") is None
         await channel.call(ConfirmSelect())
-        await channel.call(QueueDeclare("q"))
+        await channel.call(QueueDeclare("q", durable=True))
         for size in (0, 1, 4096, 131_072, 1_000_000):
             assert await channel.publish(bytes(size), routing_key="q") == Accepted()
             delivery = await channel.get("q", no_ack=True)
@@ -243,7 +247,7 @@ async def test_returned_messages_are_read_or_logged(
         assert not caplog.records
         with caplog.at_level(logging.WARNING):
             await channel.publish(b"lost", routing_key="nowhere", mandatory=True)
-            await channel.call(QueueDeclare("q"))
+            await channel.call(QueueDeclare("q", durable=True))
         assert "'nowhere' was returned: 312 NO_ROUTE" in caplog.text
 
 
@@ -275,7 +279,7 @@ async def test_a_stream_of_events_that_nobody_reads_ends(world: World, broker: S
         for _ in range(100):
             await channel.publish(b"x", routing_key="none", mandatory=True)
         # Somebody waits for an answer, so the reading goes on.
-        await channel.call(QueueDeclare("jobs"))
+        await channel.call(QueueDeclare("jobs", durable=True))
         taken = 0
         with pytest.raises(EndpointClosed, match="events wait to be taken") as caught:
             async for _ in events:
@@ -373,7 +377,7 @@ async def test_publish_waits_while_the_server_stops_the_flow(world: World, broke
 
 async def test_get_and_settle(world: World, broker: ScriptedBroker) -> None:
     async with world.connect(broker.url) as connection, connection.open_channel() as channel:
-        await channel.call(QueueDeclare("q"))
+        await channel.call(QueueDeclare("q", durable=True))
         assert await channel.get("q") is None
         broker.fill("q", b"1", b"2", b"3", b"4")
         fourth = None
@@ -422,7 +426,7 @@ async def test_calls_that_wait_end_with_the_connection(world: World, broker: Scr
         waiting = [
             world.start(each)
             for each in (
-                channel.call(QueueDeclare("q")),
+                channel.call(QueueDeclare("q", durable=True)),
                 channel.get("q"),
                 connection.call(ConnectionUpdateSecret(b"new", "expired")),
             )
@@ -485,7 +489,7 @@ async def test_deliveries_of_a_consumer_that_a_call_began_are_events(world: Worl
         event = await anext(events)
         assert (event.consumer_tag, event.body) == (tag, b"one")
         await channel.send(BasicAck(event.delivery_tag))
-        await channel.call(QueueDeclare("q"))
+        await channel.call(QueueDeclare("q", durable=True))
         assert MethodReceived(1, BasicAck(1)) in broker.peer.events
         assert broker.messages("q") == ()
 
@@ -495,14 +499,14 @@ async def test_an_answer_for_a_caller_that_gave_up_is_dealt_with(world: World, b
     async with world.connect(broker.url) as connection:
         channel = await connection.open_channel()
         broker.script, held = holding("queue.declare")
-        await world.give_up(channel.call(QueueDeclare("first")), 0.01)
+        await world.give_up(channel.call(QueueDeclare("first", durable=True)), 0.01)
         held[0]()
-        assert (await channel.call(QueueDeclare("second"))).queue == "second"
+        assert (await channel.call(QueueDeclare("second", durable=True))).queue == "second"
         # A message goes back.
         broker.script, held = holding("basic.get")
         await world.give_up(channel.get("jobs"), 0.01)
         held[0]()
-        await channel.call(QueueDeclare("jobs"))
+        await channel.call(QueueDeclare("jobs", durable=True))
         await world.until(lambda: broker.queue("jobs").ready == 1)
         got = await channel.get("jobs")
         assert got is not None
@@ -517,18 +521,18 @@ async def test_an_answer_for_a_caller_that_gave_up_is_dealt_with(world: World, b
         await world.until(lambda: broker.peer.core.channels == (1, second.number))
         # A request is waited for no more.
         await world.give_up(channel.request(b"nobody answers", routing_key="jobs"), 0.02)
-        assert (await channel.call(QueueDeclare("jobs"))).message_count == 1
+        assert (await channel.call(QueueDeclare("jobs", durable=True))).message_count == 1
 
 
 async def test_a_batch_goes_out_together(world: World, broker: ScriptedBroker) -> None:
     async with world.connect(broker.url) as connection, connection.open_channel() as channel:
-        await channel.call(QueueDeclare("jobs"))
+        await channel.call(QueueDeclare("jobs", durable=True))
         async with channel.batch():
             for _ in range(1000):
                 await channel.publish(b"x" * 100, routing_key="jobs")
                 assert connection.core.send_backlog < 140_000
         await world.until(lambda: connection.core.send_backlog == 0)
-        assert (await channel.call(QueueDeclare("jobs"))).message_count == 1000
+        assert (await channel.call(QueueDeclare("jobs", durable=True))).message_count == 1000
         with pytest.raises(RuntimeError, match="mine"):
             async with channel.batch():
                 await channel.publish(b"x", routing_key="jobs")

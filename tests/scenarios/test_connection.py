@@ -208,7 +208,7 @@ async def test_0_8_is_spoken_too(world: World, broker: ScriptedBroker) -> None:
         assert connection.core.dialect.name.startswith("0-8")
         channel = await connection.open_channel()
         assert isinstance(await channel.call(amqp_0_8.AccessRequest(realm="/data")), amqp_0_8.AccessRequestOk)
-        assert isinstance(await channel.call(amqp_0_8.QueueDeclare(queue="q")), amqp_0_8.QueueDeclareOk)
+        assert isinstance(await channel.call(amqp_0_8.QueueDeclare(queue="q", durable=True)), amqp_0_8.QueueDeclareOk)
         await channel.publish(b"one", routing_key="q")
         delivery = await channel.get("q")
         assert delivery is not None
@@ -296,7 +296,7 @@ async def test_an_opening_that_is_given_up_leaves_nothing_behind(world: World, b
     connection = await world.connect(broker.url)
     channel = await connection.open_channel()
     with broker.faults.stall("to_client"):
-        await world.give_up(channel.call(QueueDeclare("q")))
+        await world.give_up(channel.call(QueueDeclare("q", durable=True)))
         if not world.has_threads:
             await world.give_up(connection.close())
     report = await (connection.wait_closed() if not world.has_threads else connection.close())
@@ -315,7 +315,7 @@ async def test_lost_in_the_middle_of_everything(world: World, broker: ScriptedBr
         for each in (
             anext(channel.events()),
             anext(connection.events()),
-            channel.call(QueueDeclare("q")),
+            channel.call(QueueDeclare("q", durable=True)),
             confirming.publish(b"x"),
         )
     ]
@@ -361,7 +361,7 @@ async def test_an_end_of_the_stream_in_the_middle(world: World, broker: Scripted
     async with world.connect(broker.url) as connection:
         channel = await connection.open_channel()
         broker.script, held = holding("queue.declare")
-        waiting = world.start(channel.call(QueueDeclare("q")))
+        waiting = world.start(channel.call(QueueDeclare("q", durable=True)))
         await world.until(lambda: held)
         broker.peer.put(b"\x01\0\x01")
         broker.act(lambda: broker.peer.line.transport.close())  # type: ignore[union-attr]
@@ -375,7 +375,7 @@ async def test_the_server_closes_the_connection(world: World, broker: ScriptedBr
             channel = await connection.open_channel()
             assert broker.faults.close_connections(320, "CONNECTION_FORCED - shutdown") == 1
             while True:
-                await channel.call(QueueDeclare("q"))
+                await channel.call(QueueDeclare("q", durable=True))
     assert caught.value.report is not None
     assert caught.value.report.by is By.REMOTE
     await world.until(lambda: not broker.connections)

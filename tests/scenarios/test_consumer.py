@@ -76,7 +76,7 @@ async def test_each_settlement_reaches_the_server(world: World, broker: Scripted
             again = await anext(deliveries)
             assert (again.body, again.redelivered) == (five.body, True)
             await again.accept()
-            await channel.call(QueueDeclare("other"))
+            await channel.call(QueueDeclare("other", durable=True))
             assert settlements(broker.peer) == [f"basic.{name}" for name in ("ack", "reject", "ack", "reject", "ack")]
         assert broker.messages("q") == ()
 
@@ -141,7 +141,7 @@ async def test_cancel_ends_the_iteration_after_what_has_come(world: World, broke
     async with world.connect(broker.url) as connection, connection.open_channel() as channel:
         consumer = channel.consume("q", prefetch=4)
         seen = [await anext(consumer)]
-        await channel.call(QueueDeclare("other"))
+        await channel.call(QueueDeclare("other", durable=True))
         await consumer.cancel()
         seen += [each async for each in consumer]
         assert [each.body for each in seen] == BODIES[:4]
@@ -150,7 +150,7 @@ async def test_cancel_ends_the_iteration_after_what_has_come(world: World, broke
         await consumer.cancel()
         for each in seen:
             await each.accept()
-        assert (await channel.call(QueueDeclare("q"))).message_count == 6
+        assert (await channel.call(QueueDeclare("q", durable=True))).message_count == 6
         # So does a call by hand.
         consumer = channel.consume("q", consumer_tag="mine", prefetch=1)
         await (await anext(consumer)).reject()
@@ -166,7 +166,7 @@ async def test_leaving_gives_back_what_was_not_taken(world: World, broker: Scrip
             await first.accept()
         await world.until(lambda: broker.queue("q").ready == 8)
         await second.accept()
-        await channel.call(QueueDeclare("other"))
+        await channel.call(QueueDeclare("other", durable=True))
         assert [each async for each in deliveries] == []
         assert sorted(broker.bodies("q")) == BODIES[2:]
         await deliveries.close()
@@ -176,7 +176,7 @@ async def test_leaving_gives_back_what_was_not_taken(world: World, broker: Scrip
             break
         gc.collect()
         await world.until(lambda: not broker.queue("q").consumers and broker.queue("q").ready == 7)
-        await channel.call(QueueDeclare("q"))
+        await channel.call(QueueDeclare("q", durable=True))
 
 
 async def test_the_server_ends_a_consumer(world: World, broker: ScriptedBroker) -> None:
@@ -289,7 +289,7 @@ async def test_several_share_a_consumer(world: World, broker: ScriptedBroker) ->
         for each in working:
             await each
         assert sorted(seen) == bodies
-        assert (await channel.call(QueueDeclare("q"))).message_count == 0
+        assert (await channel.call(QueueDeclare("q", durable=True))).message_count == 0
 
 
 async def test_a_wait_that_is_given_up_loses_no_delivery(world: World, broker: ScriptedBroker) -> None:
@@ -326,7 +326,7 @@ async def test_a_consumer_that_starts_too_late_is_cancelled(world: World, broker
         await world.until(lambda: held)
         held[0]()
         gc.collect()
-        await channel.call(QueueDeclare("q"))
+        await channel.call(QueueDeclare("q", durable=True))
         await world.until(lambda: any(is_method(event, "basic.cancel") for event in broker.peer.events))
         await world.until(lambda: broker.queue("q").ready == 10)
 
@@ -340,7 +340,7 @@ async def test_closing_a_consumer_that_never_started(world: World, broker: Scrip
         with pytest.raises(StopAsyncIteration):
             await anext(consumer)
         # Nothing is asked of the server: the queue isn't there.
-        await channel.call(QueueDeclare("other"))
+        await channel.call(QueueDeclare("other", durable=True))
         assert channel.is_open
 
 
@@ -359,7 +359,7 @@ async def test_a_consumer_without_bound_stops_the_reading(world: World, broker: 
                 break
             if seen % 500 == 0:
                 # An answer comes behind deliveries that nobody takes meanwhile.
-                assert (await channel.call(QueueDeclare("a"))).queue == "a"
+                assert (await channel.call(QueueDeclare("a", durable=True))).queue == "a"
 
 
 async def test_a_consumer_that_falls_far_behind_is_cancelled_and_loses_nothing(
@@ -370,7 +370,7 @@ async def test_a_consumer_that_falls_far_behind_is_cancelled_and_loses_nothing(
         async with channel.consume("q", prefetch=0, buffer=10) as consumer:
             while not any(is_method(event, "basic.cancel") for event in broker.peer.events):
                 # Somebody always waits for an answer, so the reading never stops.
-                await channel.call(QueueDeclare("a"))
+                await channel.call(QueueDeclare("a", durable=True))
             seen = 0
             with pytest.raises(ConsumerEnded, match="fell behind, 160 deliveries wait"):
                 async for delivery in consumer:
@@ -378,7 +378,7 @@ async def test_a_consumer_that_falls_far_behind_is_cancelled_and_loses_nothing(
                     seen += 1
                     await delivery.accept()
             assert seen == 160
-        await channel.call(QueueDeclare("a"))
+        await channel.call(QueueDeclare("a", durable=True))
         await world.until(lambda: broker.queue("q").ready == 340)
 
 
@@ -406,7 +406,7 @@ async def test_a_publisher_waits_for_a_server_that_does_not_read(world: World, b
         broker.peer.hold(False)
         for each in tasks:
             await each
-        await channel.call(QueueDeclare("behind"))
+        await channel.call(QueueDeclare("behind", durable=True))
         assert len(broker.peer.of(Published)) == 600
 
 
@@ -430,7 +430,7 @@ async def test_settlements_are_sent_although_the_program_stops(world: World, bro
     async with world.connect(broker.url) as connection, connection.open_channel() as channel:
         deliveries = channel.consume("q", prefetch=3)
         one = await anext(deliveries)
-        await channel.call(QueueDeclare("other"))  # Its answer comes behind the deliveries.
+        await channel.call(QueueDeclare("other", durable=True))  # Its answer comes behind the deliveries.
         await one.accept()
         await world.until(lambda: settlements(broker.peer) == ["basic.ack"])
         await deliveries.close()

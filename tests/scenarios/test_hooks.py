@@ -133,7 +133,7 @@ async def test_requests_and_several_settled_at_once_are_seen_too(world: World, b
     seen = Seen()
     async with world.connect(broker.url, hooks=seen.hooks()) as connection:
         channel = await connection.open_channel()
-        await channel.declare_queue("rpc")
+        await channel.declare_queue("rpc", durable=True)
 
         async def answer() -> None:
             each = await anext(channel.consume("rpc"))
@@ -155,7 +155,7 @@ async def test_requests_and_several_settled_at_once_are_seen_too(world: World, b
         await got.accept(multiple=True)
         assert seen.settled[-1] == ("accepted", 3, True)
     async with world.connect_0_10(broker.url, hooks=seen.hooks()) as ten, ten.open_session() as session:
-        await session.declare_queue("other")
+        await session.declare_queue("other", durable=True)
         await session.publish(b"1", "", "other")
         received = await session.get("other")
         assert received is not None

@@ -49,7 +49,7 @@ async def publish(connection: Any, version: Version) -> None:
         await session.publish(BODY, routing_key="jobs")
     else:
         channel = await connection.open_channel()
-        await channel.declare_queue("jobs", auto_delete=True)
+        await channel.declare_queue("jobs", exclusive=True)
         await channel.publish(BODY, routing_key="jobs")
         await channel.get("jobs", no_ack=True)
 

@@ -69,7 +69,7 @@ async def test_a_loss_behind_the_opening_is_recovered(world: World, broker: Scri
     async with world.connect(broker.url, recover=SOON) as connection:
         await world.until(lambda: len(broker.peers) == 2)
         channel = await connection.open_channel()
-        await channel.declare_queue("jobs")
+        await channel.declare_queue("jobs", durable=True)
 
 
 @each_adapter

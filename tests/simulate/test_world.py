@@ -256,7 +256,7 @@ def test_asyncios_programs_run_unchanged_in_the_world(version: Version) -> None:
 def test_an_event_loop_drives_a_world() -> None:
     async def main() -> tuple[float, list[bytes]]:
         async with connect("amqp://broker/") as connection, connection.open_channel(confirm=True) as channel:
-            await channel.declare_queue("jobs")
+            await channel.declare_queue("jobs", durable=True)
             await channel.publish(b"hello", routing_key="jobs")
             async with channel.consume("jobs") as consumer:
                 delivery = await anext(consumer)

@@ -118,7 +118,7 @@ def test_a_full_consumer_holds_the_server_back_and_the_connection_lives(
             bodies = [next(deliveries).body[:6] for _ in range(count - 1)]
             assert bodies == [b"%06d" % n for n in range(1, count)]
             assert client.full == 0
-            assert user.channel.call(QueueDeclare("jobs")).message_count == 0
+            assert user.channel.call(QueueDeclare("jobs", durable=True)).message_count == 0
 
 
 def test_two_full_socket_buffers_do_not_stop_a_publisher(broker: ScriptedBroker) -> None:

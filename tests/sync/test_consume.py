@@ -45,7 +45,7 @@ def test_settlements_go_together(broker: ScriptedBroker, channel: Channel, monke
 
     with channel.consume("jobs", prefetch=500, timeout=WAIT) as deliveries:
         taken = [next(deliveries)]
-        channel.call(QueueDeclare("other"))  # its answer comes behind the deliveries
+        channel.call(QueueDeclare("other", durable=True))  # its answer comes behind the deliveries
         assert len(deliveries._inbox.items) == 499  # pyright: ignore[reportPrivateUsage]
         monkeypatch.setattr(Transport, "write", counting)
         for delivery in itertools.islice(deliveries, 499):
@@ -64,7 +64,7 @@ def test_a_settlement_is_told_by_itself(broker: ScriptedBroker, channel: Channel
     waiting = started(next, other, None) if another_waits else None
     deliveries = channel.consume("jobs", prefetch=3, timeout=WAIT)
     one = next(deliveries)
-    channel.call(QueueDeclare("other"))  # its answer comes behind the deliveries
+    channel.call(QueueDeclare("other", durable=True))  # its answer comes behind the deliveries
     assert len(deliveries._inbox.items) == 2  # pyright: ignore[reportPrivateUsage]
     one.accept()
     # Two are there already, and nobody calls anything any more.

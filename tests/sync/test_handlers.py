@@ -153,7 +153,7 @@ def test_an_event_stream_can_be_closed_in_a_handler(broker: ScriptedBroker, inte
         with interrupts.handling(events.close):
             interrupts.later(0.1)
             assert list(events) == []
-        assert user.channel.call(QueueDeclare("jobs")).queue == "jobs"
+        assert user.channel.call(QueueDeclare("jobs", durable=True)).queue == "jobs"
 
 
 def test_a_late_answer_of_the_server_is_logged(

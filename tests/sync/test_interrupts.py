@@ -76,7 +76,7 @@ def waits_of(user: SyncUser) -> list[Wait]:
         waits += [lambda: channel.call(QueueQuery(queue="jobs")), lambda: channel.subscribe("jobs")]
         waits += [consumer.fetch, channel.wait_closed, consumer.stop, channel.transaction().begin]
     else:
-        waits += [lambda: channel.call(QueueDeclare("other")), lambda: channel.get("jobs")]
+        waits += [lambda: channel.call(QueueDeclare("other", durable=True)), lambda: channel.get("jobs")]
         waits += [lambda: channel.consume("jobs"), channel.wait_for_confirms]
     return waits
 
@@ -131,7 +131,7 @@ def test_an_interrupt_of_a_thread_that_follows(broker: ScriptedBroker, interrupt
     interrupts.later(LATER)
     with interrupts.handling(fail), pytest.raises(Interrupted):
         next(user.consume(timeout=None))
-    assert user.channel.call(QueueDeclare("jobs"), timeout=WAIT).queue == "jobs"
+    assert user.channel.call(QueueDeclare("jobs", durable=True), timeout=WAIT).queue == "jobs"
     user.close()
     finished(reader)
     assert ends == ["the end"]
@@ -162,7 +162,7 @@ def test_an_interrupt_while_the_engine_works_gives_the_connection_up(broker: Scr
     assert "interrupted at work by Interrupted" in str(errors[0])
     for _ in range(2):
         with pytest.raises(EndpointClosed, match="given up: its engine was interrupted at work"):
-            user.channel.call(QueueDeclare("jobs"))
+            user.channel.call(QueueDeclare("jobs", durable=True))
     with pytest.raises(EndpointClosed, match="given up"):
         user.publish(b"x")
     assert not user.connection.is_open

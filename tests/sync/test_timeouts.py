@@ -18,7 +18,7 @@ TEXTS: dict[Version, dict[str, Call]] = {
     AMQP_0_9_1: {
         "the confirm": lambda user: user.publish(b"x", timeout=0.05),
         "channel.open": lambda user: user.open(0.05),
-        "queue.declare": lambda user: user.channel.call(QueueDeclare("jobs"), timeout=0.05),
+        "queue.declare": lambda user: user.channel.call(QueueDeclare("jobs", durable=True), timeout=0.05),
         "basic.get": lambda user: user.channel.get("jobs", timeout=0.05),
         "the confirms": lambda user: user.channel.wait_for_confirms(0.05),
         "a delivery from 'jobs'": lambda user: next(user.consumer),

@@ -198,8 +198,8 @@ def test_a_replay_that_is_pickled_all_the_time_has_the_same_rows(version: Versio
     assert [*found, *replay.finish()] == wanted
 
 
-def recorded(program: Any, seconds: int = 30) -> RecordedWorld:
-    world = RecordedWorld(settings=Settings(seed=b"broker", heartbeat=0))
+def recorded(program: Any, seconds: int = 30, **settings: Any) -> RecordedWorld:
+    world = RecordedWorld(settings=Settings(seed=b"broker", heartbeat=0, **settings))
     with world:
         world.start(program, restarts=False)
         world.pass_time(seconds)
@@ -211,7 +211,7 @@ def test_equal_tags_on_three_channels_are_three_consumers() -> None:
         async with process.connect() as connection:
             for number in range(3):
                 channel = await connection.open_channel()
-                await channel.call(QueueDeclare(queue=f"q{number}"))
+                await channel.call(QueueDeclare(queue=f"q{number}", durable=True))
                 for _ in range(number + 1):
                     await channel.publish(b"x", routing_key=f"q{number}")
                 await channel.call(BasicConsume(queue=f"q{number}", consumer_tag="same"))
@@ -238,7 +238,7 @@ def test_prefetch_of_a_consumer_and_of_its_channel() -> None:
     async def program(process: Process) -> None:
         async with process.connect() as connection, connection.open_channel() as channel:
             for name in "abc":
-                await channel.call(QueueDeclare(queue=name))
+                await channel.call(QueueDeclare(queue=name, durable=True))
                 for _ in range(3):
                     await channel.publish(b"x", routing_key=name)
             await channel.call(BasicQos(prefetch_count=100))
@@ -254,7 +254,8 @@ def test_prefetch_of_a_consumer_and_of_its_channel() -> None:
             await channel.send(BasicNack(delivery_tag=0, multiple=True, requeue=True))
             await process.sleep(5)
 
-    world = recorded(program)
+    # From 4.3 on RabbitMQ has no prefetch of a whole channel.
+    world = recorded(program, rabbitmq="4.2")
     early, late = holders_of(world.segments(), [START + 5 * SECOND, START + 12 * SECOND])
     assert {name: (each.held, each.most, each.room) for name, each in early.items()} == {"a": (3, 100, 97)}
     assert {name: (each.held, each.most, each.room) for name, each in late.items()} == {

@@ -204,7 +204,7 @@ def _classic(*steps: Call) -> list[Step]:
 
 
 _SHARED: Final = (
-    (2, "queue.declare", {"queue": QUEUE, "ticket": 1}),
+    (2, "queue.declare", {"queue": QUEUE, "durable": True, "ticket": 1}),
     (2, "queue.bind", {"queue": QUEUE, "exchange": "amq.topic", "routing_key": "a.#", "ticket": 1}),
     (2, "basic.qos", {"prefetch_count": 3}),
     (2, "basic.consume", {"queue": QUEUE, "consumer_tag": "t", "ticket": 1}),

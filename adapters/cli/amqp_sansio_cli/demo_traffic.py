@@ -78,10 +78,10 @@ async def drive(url: str) -> None:
 
 
 async def _declare(channel: Channel) -> None:
-    await channel.call(QueueDeclare(queue=_DEAD))
+    await channel.call(QueueDeclare(queue=_DEAD, durable=True))
     arguments = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": _DEAD}
     for route in ROUTES:
-        await channel.call(QueueDeclare(queue=route.queue, arguments=arguments))
+        await channel.call(QueueDeclare(queue=route.queue, durable=True, arguments=arguments))
 
 
 async def _publish(route: Route, url: str) -> None:

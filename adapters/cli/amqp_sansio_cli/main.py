@@ -427,7 +427,7 @@ def _add_broker(broker: argparse.ArgumentParser) -> None:
         "--rabbitmq",
         metavar="RELEASE",
         type=_text,
-        help="the release of RabbitMQ that the broker is for clients of 0-9-1, from 3.13 (the default) to 4.3: it "
+        help="the release of RabbitMQ that the broker is for clients of 0-9-1, from 3.13 to 4.3 (the default): it "
         "refuses what that refuses",
     )
 

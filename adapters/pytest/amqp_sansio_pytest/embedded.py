@@ -58,7 +58,7 @@ class EmbeddedBroker:
     | `definitions` | the argument for `preload` |
     | `history` | number of records kept of what happened |
     | `settings` | an `amqp_sansio.broker.Settings` with everything else; the arguments above override it |
-    | `rabbitmq` | the release of RabbitMQ that it is for clients of 0-9-1, such as "4.3" (`Settings.rabbitmq`) |
+    | `rabbitmq` | the release of RabbitMQ that it is for clients of 0-9-1, such as "3.13" (`Settings.rabbitmq`) |
     | `ssl` | a server's context, for TLS |
     | `record` | a pcapng file for all octets |
     | `world` | an `amqp_sansio.testing.simulate.World` to run in |

@@ -170,9 +170,15 @@ def _declare_queue(service: Service, each: Mapping[str, Any], vhost: str) -> Non
             auto_delete=each.get("auto_delete", False),
             arguments=dict(each.get("arguments") or {}),
             expires_at_head=True,
-            delivery_limit=RELEASES[service.hub.settings.rabbitmq].delivery_limit,
+            delivery_limit=_delivery_limit(service),
         )
     )
+
+
+def _delivery_limit(service: Service) -> int | None:
+    """The delivery limit of a quorum queue that names none: the release's, where the broker is a RabbitMQ."""
+    settings = service.hub.settings
+    return RELEASES[settings.rabbitmq].delivery_limit if settings.dialect in ("", "rabbitmq") else None
 
 
 def _bind(service: Service, each: Mapping[str, Any], vhost: str) -> None:

@@ -23,6 +23,10 @@ _BY_TEXT: Final = (
     ("user_id property set to", "a message's user-id is that of the login; leave it out, or log in as that user"),
     ("global qos", "quorum queues and streams have no prefetch of a whole channel; basic.qos without global"),
     ("global_qos", "the broker has no prefetch of a whole channel any more; basic.qos without global"),
+    (
+        "transient_nonexcl_queues",
+        "the broker takes no queue that is neither durable nor exclusive any more; declare it durable",
+    ),
     ("of queue type", "the argument belongs to queues of another type; compare x-queue-type"),
     ("in exclusive use", "another consumer of the queue is exclusive, or this one is to be and isn't alone"),
     ("RESOURCE_LOCKED", "another connection holds it exclusively"),

@@ -14,7 +14,7 @@ from .faults import Fault, FaultKind, Postponed
 from .options import ARGUMENTS, QueueOptions, as_text, queue_options
 from .queue import Consumer, Queue
 from .states import EntryInput, State
-from .topology import RESERVED, check_name, inequivalent, limit_reached
+from .topology import check_queue_name, inequivalent, limit_reached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -182,10 +182,7 @@ class Delivery:
                 self._give_to(found, command.exclusive_to)
             found.used_at = self._ledger.now
             return found
-        check_name("queue", name)
-        if command.reserved and name.startswith(RESERVED):
-            text = f"queue name {name!r} contains reserved prefix 'amq.*'"
-            raise Fault(FaultKind.RESERVED_NAME, text, "queue")
+        check_queue_name(name, reserved=command.reserved)
         if command.alternate is not None and command.alternate not in vhost.exchanges:
             text = f"no exchange {command.alternate!r} in vhost {vhost.name!r}"
             raise Fault(FaultKind.NOT_FOUND, text, "alternate")

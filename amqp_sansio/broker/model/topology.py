@@ -286,6 +286,13 @@ def check_name(what: str, name: str) -> None:
         raise Fault(FaultKind.BAD_ARGUMENT, text, what)
 
 
+def check_queue_name(name: str, *, reserved: bool = True) -> None:
+    """Check the name of a new queue; `reserved`: it may not be one of the broker's. Raises Fault."""
+    check_name("queue", name)
+    if reserved and name.startswith(RESERVED):
+        raise Fault(FaultKind.RESERVED_NAME, f"queue name {name!r} contains reserved prefix 'amq.*'", "queue")
+
+
 def limit_reached(vhost: VirtualHost, what: str, limit: int) -> Fault:
     """Return the fault of a declaration above a limit."""
     return Fault(FaultKind.LIMIT, f"vhost {vhost.name!r} has {limit} {what}, BrokerLimits.{what} allows no more")

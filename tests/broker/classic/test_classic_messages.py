@@ -257,7 +257,9 @@ def test_what_was_fetched_or_cancelled_goes_back_to_the_queue(channel: Talk) -> 
 
 
 @pytest.mark.rule("0-9-1/rabbitmq/basic.qos.global")
-def test_rabbits_prefetch_is_each_consumers_or_the_channels(channel: Talk) -> None:
+def test_rabbits_prefetch_is_each_consumers_or_the_channels() -> None:
+    channel = World(rabbitmq="4.2").channel()
+    channel.declare("q")
     for number in range(20):
         channel.publish(b"%d" % number, "q")
     channel.call("basic.qos", prefetch_count=2)

@@ -21,7 +21,7 @@ SPEC = pytest.mark.parametrize("dialect", ["0-9-1", "0-8"])
 @pytest.mark.rule("0-9-1/queue.declare-ok/consumer-count", "0-8/queue.declare-ok/count-zero-new")
 @pytest.mark.rule("0-9-1/queue.declare/current-queue", "0-8/queue.declare/current-queue")
 def test_the_broker_names_queues(channel: Talk) -> None:
-    made = channel.call("queue.declare")
+    made = channel.call("queue.declare", durable=True)
     assert made.queue.startswith("amq.gen-")
     assert (made.message_count, made.consumer_count) == (0, 0)
     other = channel.declare()
@@ -198,7 +198,9 @@ def test_several_bindings_give_one_copy(channel: Talk) -> None:
 )
 @pytest.mark.parametrize(("queue", "exchange", "missing"), [("q", "x", "exchange"), ("x", "amq.direct", "queue")])
 def test_what_is_not_there_can_not_be_bound(dialect: str, name: str, queue: str, exchange: str, missing: str) -> None:
-    error = refused(dialect, name, (("queue.declare", {"queue": "q"}),), queue=queue, exchange=exchange)
+    error = refused(
+        dialect, name, (("queue.declare", {"queue": "q", "durable": True}),), queue=queue, exchange=exchange
+    )
     assert error == ("channel", 404, f"NOT_FOUND - no {missing} 'x' in vhost '/'")
 
 
@@ -332,7 +334,9 @@ def test_consumer_tags(channel: Talk) -> None:
 @pytest.mark.rule("0-8/queue.declare/durable-restart", "0-8/queue.bind/durable-binding", "0-8/basic/persistent")
 @pytest.mark.rule("0-9-1/exchange.declare/durable-restart")
 @ALL
-def test_what_is_durable_is_back_after_a_restart(world: World, channel: Talk) -> None:
+def test_what_is_durable_is_back_after_a_restart(dialect: str) -> None:
+    world = World(dialect, rabbitmq="4.2")
+    channel = world.channel()
     for durable in (True, False):
         channel.call("exchange.declare", exchange=f"e{durable}", type="fanout", durable=durable)
         channel.declare(f"q{durable}", durable=durable)
@@ -395,7 +399,7 @@ def test_queues_by_qpids_arguments(channel: Talk) -> None:
     for priority, value in ((9, "a"), (1, "b"), (5, "a")):
         channel.publish(b"%d" % priority, "q", properties={"headers": {"k": value}, "priority": priority})
     assert [channel.get("q").body for _ in range(2)] == [b"5", b"1"]
-    channel.call("queue.declare", queue="r", arguments={"qpid.max_count": "two"})
+    channel.call("queue.declare", queue="r", durable=True, arguments={"qpid.max_count": "two"})
     assert channel.error[1] in (406, 530)
 
 

@@ -71,7 +71,7 @@ def test_what_is_declared_again_is_the_same(channel: Talk) -> None:
         for _ in range(2):
             name = f"e{durable}"
             assert channel.call("exchange.declare", exchange=name, type="topic", durable=durable) is not None
-            assert channel.declare(f"q{durable}", durable=durable) == f"q{durable}"
+            assert channel.declare(f"q{durable}", durable=durable, exclusive=not durable) == f"q{durable}"
     assert channel.call("queue.bind", queue="qTrue", exchange="eTrue", routing_key="a.*") is not None
     channel.publish(b"x", "a.b", "eTrue")
     assert channel.call("queue.purge", queue="qTrue").message_count == 1
@@ -115,6 +115,8 @@ def test_rabbit_compares_what_is_declared_again(
     what = name.partition(".")[0]
     if what == "exchange":
         first, second = {"type": "direct", **first}, {"type": "direct", **second}
+    elif "durable" not in first:
+        first, second = {"durable": True, **first}, {"durable": True, **second}
     error = refused(None, name, ((name, {what: "n", **first}),), **{what: "n", **second})
     expected = text.format(f" for {what} 'n' in vhost '/'")
     assert error == ("channel", 406, f"PRECONDITION_FAILED - inequivalent arg {expected}")
@@ -133,9 +135,9 @@ def test_rabbit_compares_what_is_declared_again(
 )
 def test_the_specifications_compare_less_and_end_the_connection_for_a_type(channel: Talk, dialect: str) -> None:
     channel.call("exchange.declare", exchange="e", type="direct", auto_delete=True)
-    channel.declare("q", auto_delete=True)
+    channel.declare("q", durable=False, auto_delete=True)
     assert channel.call("exchange.declare", exchange="e", type="direct") is not None
-    assert channel.declare("q") == "q"
+    assert channel.declare("q", durable=False) == "q"
     if dialect == "0-8":
         assert channel.call("exchange.declare", exchange="e", type="direct", durable=True) is not None
         assert channel.declare("q", durable=True) == "q"
@@ -161,8 +163,8 @@ def test_the_specification_compares_durability_and_exclusiveness(name: str, chan
 
 @pytest.mark.parametrize("first", [True, False])
 def test_rabbit_says_locked_when_exclusiveness_differs(first: bool) -> None:
-    declared = (("queue.declare", {"queue": "q", "exclusive": first}),)
-    error = refused(None, "queue.declare", declared, queue="q", exclusive=not first)
+    declared = (("queue.declare", {"queue": "q", "durable": True, "exclusive": first}),)
+    error = refused(None, "queue.declare", declared, queue="q", durable=True, exclusive=not first)
     assert error[:2] == ("channel", 405)
     assert error[2].endswith("does not match that of the original declaration.")
 
@@ -237,7 +239,7 @@ def test_looking_for_what_is_not_there(dialect: str, what: str, no_wait: bool) -
     "0-8/queue.declare/arguments-ignored-if-passive",
 )
 def test_looking_compares_nothing(channel: Talk) -> None:
-    channel.declare("q")
+    channel.declare("q", exclusive=True)
     channel.call("exchange.declare", exchange="e", type="fanout")
     assert channel.call("queue.declare", queue="q", passive=True, durable=True, arguments={"x": 1}) is not None
     found = channel.call("exchange.declare", exchange="e", type="topic", passive=True, durable=True, arguments={"x": 1})
@@ -285,7 +287,7 @@ def test_rabbit_takes_what_is_gone_for_deleted(channel: Talk) -> None:
 )
 def test_what_is_in_use_stays(world: World, dialect: str, name: str, fields: dict[str, Any]) -> None:
     channel, other = world.channel(), world.channel()
-    channel.call("exchange.declare", exchange="e", type="fanout")
+    channel.call("exchange.declare", exchange="e", type="fanout", durable=True)
     channel.declare("full")
     channel.declare("used")
     channel.call("queue.bind", queue="full", exchange="e")
@@ -362,7 +364,7 @@ def test_the_close_blames_the_publish(channel: Talk) -> None:
     ],
 )
 def test_rabbits_nameless_exchange_is_only_published_to(name: str, fields: dict[str, Any]) -> None:
-    error = refused(None, name, (("queue.declare", {"queue": "q"}),), **fields)
+    error = refused(None, name, (("queue.declare", {"queue": "q", "durable": True}),), **fields)
     assert error == ("channel", 403, "ACCESS_REFUSED - operation not permitted on the default exchange")
 
 

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Closed
+from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.amqp_0_9_1 import BasicProperties
-from amqp_sansio.broker import Settings
+from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.broker.frontends.classic.timeouts import Timeouts
 from amqp_sansio.broker.rabbitmq import RELEASES
+from amqp_sansio.broker.settings import DialectName
 from tests.kit.hub_classic import Talk, World
 
 QUORUM = {"x-queue-type": "quorum"}
@@ -34,6 +36,15 @@ def test_a_release_that_nobody_knows_is_refused() -> None:
         Settings(consumer_timeout=0)
 
 
+def test_a_broker_is_the_newest_release() -> None:
+    newest = max(RELEASES, key=lambda name: tuple(int(part) for part in name.split(".")))
+    assert Settings().rabbitmq == newest
+    by_default, named = (World(**settings).channel() for settings in ({}, {"rabbitmq": newest}))
+    for channel in (by_default, named):
+        channel.call("queue.declare", queue="jobs")
+    assert by_default.error == named.error
+
+
 # Queues.
 
 
@@ -52,6 +63,46 @@ def test_transient_queues_for_several_connections_are_refused_from_4_3_on() -> N
     assert text.endswith("...")
 
 
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [({"queue": "amq.mine"}, 403), ({"queue": "q", "arguments": {"x-message-ttl": -1}}, 406)],
+    ids=["name", "argument"],
+)
+def test_a_wrong_name_or_argument_is_told_before_that(fields: dict[str, Any], code: int) -> None:
+    channel = channel_of("4.3")
+    channel.call("queue.declare", **fields)
+    assert channel.error[:2] == ("channel", code)
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "what"),
+    [
+        (
+            "queue.declare",
+            {"queue": "jobs"},
+            "queue 'jobs' in vhost '/', which is neither durable nor exclusive: declare it durable",
+        ),
+        (
+            "queue.declare",
+            {"queue": "jobs", "durable": True, "arguments": {"x-queue-mode": "lazy"}},
+            "x-queue-mode of queue 'jobs' in vhost '/': leave it out",
+        ),
+        (
+            "basic.qos",
+            {"prefetch_count": 1, "global_": True},
+            "basic.qos with global of channel 1: limit each consumer (global=False)",
+        ),
+    ],
+    ids=["transient", "storage", "qos"],
+)
+def test_the_brokers_side_is_told_once_what_helps(name: str, fields: dict[str, Any], what: str) -> None:
+    world = World(rabbitmq="4.3")
+    for _ in range(2):
+        world.channel().call(name, **fields)
+    text = f"RabbitMQ 4.3 refuses {what}, or let the broker be an earlier one (Settings.rabbitmq, --rabbitmq)"
+    assert world.hub.take_warnings() == (text,)
+
+
 def test_4_3_takes_durable_queues_and_exclusive_ones() -> None:
     channel = channel_of("4.3")
     assert channel.declare("jobs", durable=True) == "jobs"
@@ -63,7 +114,8 @@ def test_4_3_takes_durable_queues_and_exclusive_ones() -> None:
 @BEFORE_4_3
 def test_earlier_releases_take_transient_queues_and_a_global_prefetch(release: str) -> None:
     channel = channel_of(release)
-    assert channel.declare("jobs", arguments={"x-queue-mode": "lazy", "x-queue-version": 1}) == "jobs"
+    arguments = {"x-queue-mode": "lazy", "x-queue-version": 1}
+    assert channel.declare("jobs", durable=False, arguments=arguments) == "jobs"
     assert channel.call("basic.qos", prefetch_count=1, global_=True) is not None
 
 
@@ -124,8 +176,16 @@ def test_quorum_queues_refuse_a_global_prefetch(release: str) -> None:
 @pytest.mark.parametrize("dialect", ["0-9-1", "0-9-1-qpid", "0-8", "0-8-rabbit"])
 def test_other_dialects_are_no_rabbitmq(dialect: str) -> None:
     channel = World(dialect, rabbitmq="4.3").channel()
-    assert channel.declare("q") == "q"
+    assert channel.declare("q", durable=False) == "q"
     assert channel.call("basic.qos", prefetch_count=1, global_=True) is not None
+
+
+@pytest.mark.parametrize(("dialect", "name"), [("specification", "0-9-1"), ("qpid", "0-9-1-qpid")])
+def test_who_wants_no_rabbitmq_takes_another_dialect(dialect: DialectName, name: str) -> None:
+    world = World()
+    world.hub = Hub(Settings(dialect=dialect, rabbitmq="4.3"))
+    channel = world.channel(dialect=get_dialect(name))
+    assert channel.declare("q", durable=False) == "q"
 
 
 # Failed deliveries.

@@ -13,7 +13,7 @@ def declare(embedded: Embedded, *queues: str, arguments: dict[str, Any] | None =
     connection: Any = pika.BlockingConnection(pika.ConnectionParameters(embedded.host, embedded.port))
     channel = connection.channel()
     for queue in queues:
-        channel.queue_declare(queue, arguments=arguments)
+        channel.queue_declare(queue, durable=True, arguments=arguments)
     connection.close()
 
 

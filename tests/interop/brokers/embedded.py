@@ -33,7 +33,7 @@ class Embedded:
 def run_embedded(folder: Path, *options: str) -> Generator[Embedded]:
     """A broker in a process of its own, with `options` of the command besides; what it says is in `folder`."""
     ready = folder / "ready"
-    arguments = ["--listen", "127.0.0.1:0", "--ready-file", str(ready), "--product", "RabbitMQ/4.1.0", *options]
+    arguments = ["--listen", "127.0.0.1:0", "--ready-file", str(ready), "--product", "RabbitMQ/4.3.0", *options]
     program = Program("amqp-sansio", [sys.executable, "-m", "amqp_sansio_cli", "broker", *arguments], folder)
     try:
         program.wait_until(lambda: ready.exists() and bool(ready.read_text()), 30)

@@ -37,8 +37,8 @@ async function failure(connection, attempt) {
 const scenarios = {
   async basic(connection) {
     const channel = await connection.createChannel();
-    await channel.assertExchange(`${name}.x`, 'topic', { durable: false });
-    const { queue } = await channel.assertQueue(name, { durable: false });
+    await channel.assertExchange(`${name}.x`, 'topic', { durable: true });
+    const { queue } = await channel.assertQueue(name, { durable: true });
     await channel.bindQueue(queue, `${name}.x`, 'a.#');
     for (let n = 0; n < 20; n += 1) {
       channel.publish(`${name}.x`, `a.${n}`, Buffer.from(`m${n}`), {
@@ -63,8 +63,8 @@ const scenarios = {
 
   async settling(connection) {
     const channel = await connection.createChannel();
-    const dead = await channel.assertQueue(`${name}.dead`, { durable: false });
-    const { queue } = await channel.assertQueue(name, { durable: false, deadLetterExchange: '', deadLetterRoutingKey: dead.queue });
+    const dead = await channel.assertQueue(`${name}.dead`, { durable: true });
+    const { queue } = await channel.assertQueue(name, { durable: true, deadLetterExchange: '', deadLetterRoutingKey: dead.queue });
     for (const body of ['one', 'two', 'three']) channel.sendToQueue(queue, Buffer.from(body));
     const [one, two, three] = await take(channel, queue, 3);
     channel.nack(two, false, true);
@@ -82,7 +82,7 @@ const scenarios = {
 
   async confirms(connection) {
     const channel = await connection.createConfirmChannel();
-    const { queue } = await channel.assertQueue(name, { durable: false, maxLength: 2, arguments: { 'x-overflow': 'reject-publish' } });
+    const { queue } = await channel.assertQueue(name, { durable: true, maxLength: 2, arguments: { 'x-overflow': 'reject-publish' } });
     const returned = [];
     channel.on('return', (message) => returned.push([message.fields.replyCode, message.content.toString()]));
     const outcomes = [];

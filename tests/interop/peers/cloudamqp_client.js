@@ -39,8 +39,8 @@ async function failure(connection, attempt) {
 const scenarios = {
   async basic(connection) {
     const channel = await connection.channel();
-    await channel.exchangeDeclare(`${name}.x`, 'topic', { durable: false });
-    const { name: queue } = await channel.queueDeclare(name, { durable: false });
+    await channel.exchangeDeclare(`${name}.x`, 'topic', { durable: true });
+    const { name: queue } = await channel.queueDeclare(name, { durable: true });
     await channel.queueBind(queue, `${name}.x`, 'a.#');
     for (let n = 0; n < 20; n += 1) {
       await channel.basicPublish(`${name}.x`, `a.${n}`, `m${n}`, {
@@ -65,8 +65,8 @@ const scenarios = {
 
   async settling(connection) {
     const channel = await connection.channel();
-    const { name: dead } = await channel.queueDeclare(`${name}.dead`, { durable: false });
-    const { name: queue } = await channel.queueDeclare(name, { durable: false }, { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': dead });
+    const { name: dead } = await channel.queueDeclare(`${name}.dead`, { durable: true });
+    const { name: queue } = await channel.queueDeclare(name, { durable: true }, { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': dead });
     for (const body of ['one', 'two', 'three']) await channel.basicPublish('', queue, body);
     const [one, two, three] = await take(channel, queue, 3);
     await two.nack(true);
@@ -84,7 +84,7 @@ const scenarios = {
 
   async confirms(connection) {
     const channel = await connection.channel();
-    const { name: queue } = await channel.queueDeclare(name, { durable: false }, { 'x-max-length': 2, 'x-overflow': 'reject-publish' });
+    const { name: queue } = await channel.queueDeclare(name, { durable: true }, { 'x-max-length': 2, 'x-overflow': 'reject-publish' });
     const returned = [];
     channel.onReturn = (message) => returned.push([message.replyCode, message.bodyString()]);
     await channel.confirmSelect();

@@ -36,6 +36,6 @@ def test_a_connector_brings_a_socket_of_unix(tmp_path: Path) -> None:
                 ) as connection,
             ):
                 channel = await connection.open_channel()
-                assert (await channel.call(QueueDeclare(queue="q"))).queue == "q"
+                assert (await channel.call(QueueDeclare(queue="q", durable=True))).queue == "q"
 
     run(main())

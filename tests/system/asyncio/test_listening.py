@@ -110,7 +110,7 @@ def test_a_broker_serves_all_its_sockets_and_closes_them() -> None:
             assert len(broker.sockets) == 3
             for where in wanted:
                 async with connect(f"amqp://guest:guest@{where}/") as connection, connection.open_channel() as channel:
-                    await channel.call(QueueDeclare(queue="q"))
+                    await channel.call(QueueDeclare(queue="q", durable=True))
             forever = asyncio.ensure_future(broker.serve_forever())
             await asyncio.sleep(0)
         await forever

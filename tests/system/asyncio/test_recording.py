@@ -84,7 +84,7 @@ def test_a_client_records_what_it_sends_and_receives(tmp_path: Path) -> None:
             url = url_of(server, user="guest:open%20sesame@")
             async with connect(url, record=path) as connection:
                 ch = await connection.open_channel(confirm=True)
-                await ch.call(QueueDeclare(queue="jobs"))
+                await ch.call(QueueDeclare(queue="jobs", durable=True))
                 await ch.publish(bytes(300_000), routing_key="jobs")
                 await ch.get("jobs", no_ack=True)
 
@@ -236,7 +236,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_connection(caplog: pytest.Lo
         async with broker() as (server, _), connect(url_of(server), record=full) as connection:
             ch = await connection.open_channel()
             await ch.publish(bytes(100_000), routing_key="q")
-            assert (await ch.call(QueueDeclare(queue="q"))).queue == "q"
+            assert (await ch.call(QueueDeclare(queue="q", durable=True))).queue == "q"
 
     with caplog.at_level(logging.ERROR, "amqp_sansio_asyncio"):
         run(main())
@@ -283,7 +283,7 @@ def test_little_is_recorded_of_a_client_that_is_not_logged_in(first: bytes, more
         async with serve_broker(record=file) as broker:
             await flood(broker, first, more)
             async with connect(broker.url) as connection:
-                await (await connection.open_channel()).call(QueueDeclare(queue="jobs"))
+                await (await connection.open_channel()).call(QueueDeclare(queue="jobs", durable=True))
         # The broker may read the flood late, so only the whole has a bound: a stranger's octets, and one connection's.
         assert len(file.getvalue()) < most + 12_288
 
@@ -328,7 +328,7 @@ def test_a_disk_that_stalls_holds_up_no_connection() -> None:
         async with serve_broker(record=file) as broker:
             async with connect(broker.url) as connection:
                 ch = await connection.open_channel(confirm=True)
-                await ch.call(QueueDeclare(queue="jobs"))
+                await ch.call(QueueDeclare(queue="jobs", durable=True))
                 await ch.publish(b"while nothing can be written", routing_key="jobs")
             assert not file.getvalue()
             file.go.set()

@@ -29,7 +29,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 def pass_a_message(url: str) -> None:
     with connect(url) as connection, connection.open_channel() as channel:
-        channel.call(QueueDeclare(queue="jobs"))
+        channel.call(QueueDeclare(queue="jobs", durable=True))
         channel.publish(b"hello", routing_key="jobs", mandatory=True)
         delivery = channel.get("jobs", no_ack=True)
         assert delivery is not None and delivery.body == b"hello"
@@ -50,7 +50,7 @@ def test_it_serves_until_a_signal_and_says_goodbye_with_320(
     code = 0
     while not code and time.monotonic() < deadline:
         try:
-            channel.call(QueueDeclare(queue="jobs"))
+            channel.call(QueueDeclare(queue="jobs", durable=True))
         except EndpointClosed as error:
             assert error.report is not None
             code = error.report.code
@@ -86,12 +86,17 @@ def test_the_dialect_of_the_older_versions(start: Callable[..., Running]) -> Non
 
 
 def test_the_release_of_rabbitmq(start: Callable[..., Running], cli: Run) -> None:
-    broker = start("broker", "--listen", "127.0.0.1:0", "--rabbitmq", "4.3")
-    with connect(broker.url()) as connection, connection.open_channel() as channel:
+    newest = start("broker", "--listen", "127.0.0.1:0")
+    with connect(newest.url()) as connection, connection.open_channel() as channel:
         assert channel.declare_queue("jobs", durable=True).queue == "jobs"
         with pytest.raises(EndpointClosed, match="541"):
             channel.declare_queue("transient", durable=False)
-    broker.stop()
+    said = newest.stop()
+    assert "RabbitMQ 4.3 refuses queue 'transient'" in said and "--rabbitmq" in said
+    older = start("broker", "--listen", "127.0.0.1:0", "--rabbitmq", "3.13")
+    with connect(older.url()) as connection, connection.open_channel() as channel:
+        assert channel.declare_queue("transient", durable=False).queue == "transient"
+    older.stop()
     wrong = cli("broker", "--listen", "127.0.0.1:0", "--rabbitmq", "2.0")
     assert wrong.returncode == 2
     assert "--rabbitmq '2.0' is none of 3.13, 4.0, 4.1, 4.2, 4.3" in wrong.stderr

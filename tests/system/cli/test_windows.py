@@ -27,7 +27,7 @@ Start = Callable[..., Running]
 
 def pass_a_message(url: str) -> None:
     with connect(url) as connection, connection.open_channel() as channel:
-        channel.call(QueueDeclare(queue="jobs"))
+        channel.call(QueueDeclare(queue="jobs", durable=True))
         channel.publish(b"hello", routing_key="jobs", mandatory=True)
         delivery = channel.get("jobs", no_ack=True)
         assert delivery is not None and delivery.body == b"hello"
@@ -78,7 +78,7 @@ from amqp_sansio_sync import connect as connect_blocking
 
 async def main():
     async with connect({broker.url()!r}) as connection, connection.open_channel(confirm=True) as channel:
-        await channel.declare_queue("jobs")
+        await channel.declare_queue("jobs", durable=True)
         await channel.publish(b"hello", routing_key="jobs")
 
 asyncio.run(main())

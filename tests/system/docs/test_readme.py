@@ -112,10 +112,10 @@ def test_the_server(capsys: pytest.CaptureFixture[str]) -> None:
             connect(f"amqp://guest:guest@127.0.0.1:{server.port}/") as connection,
         ):
             channel = await connection.open_channel()
-            declared = await channel.call(QueueDeclare(queue="q"))
+            declared = await channel.call(QueueDeclare(queue="q", durable=True))
             assert declared.queue == "q"
             await channel.publish(b"printed by the server", routing_key="q")
-            await channel.call(QueueDeclare(queue="q"))
+            await channel.call(QueueDeclare(queue="q", durable=True))
 
     asyncio.run(asyncio.wait_for(talk(), 60))
     assert "printed by the server" in capsys.readouterr().out

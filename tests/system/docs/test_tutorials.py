@@ -52,7 +52,7 @@ def test_a_tutorial_does_what_it_says(broker: EmbeddedBroker, name: str, blockin
 def test_a_filter_selects(broker: EmbeddedBroker) -> None:
     names = names_of(blocking=True)
     with connect(broker.url) as connection:
-        connection.open_channel().declare_queue("colours")
+        connection.open_channel().declare_queue("colours", durable=True)
     with (
         connect(broker.url, version="1.0") as newer,
         newer.open_session() as session,

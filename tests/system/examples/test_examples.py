@@ -99,7 +99,7 @@ def test_a_websocket_carries_much_and_ends_as_tcp_does(port: int) -> None:
         async with listener:
             connection = await connect("amqp://guest:guest@localhost", connector=through)
             ch = await connection.open_channel()
-            await ch.call(QueueDeclare(queue="q"))
+            await ch.call(QueueDeclare(queue="q", durable=True))
             for _ in range(50):
                 await ch.publish(bytes(100_000), routing_key="q")
             count = 0
@@ -108,7 +108,7 @@ def test_a_websocket_carries_much_and_ends_as_tcp_does(port: int) -> None:
                 count += 1
                 if count == 50:
                     break
-            waiting = asyncio.ensure_future(ch.call(QueueDeclare(queue="other")))
+            waiting = asyncio.ensure_future(ch.call(QueueDeclare(queue="other", durable=True)))
             writers[0].transport.abort()
             with pytest.raises(EndpointClosed, match="transport lost"):
                 await waiting
@@ -147,7 +147,7 @@ def test_recording_proxy(port: int, tmp_path: Path) -> None:
                 for _ in range(2):
                     async with connect(url) as connection:
                         ch = await connection.open_channel()
-                        await ch.call(QueueDeclare(queue="proxied"))
+                        await ch.call(QueueDeclare(queue="proxied", durable=True))
                 await ended(before)
 
     run(main())
@@ -184,7 +184,7 @@ def test_the_server_runs_as_a_program(through: tuple[str, ...], number: signal.S
         async def main() -> None:
             async with connect(url) as connection:
                 ch = await connection.open_channel()
-                assert (await ch.call(QueueDeclare(queue="q"))).queue == "q"
+                assert (await ch.call(QueueDeclare(queue="q", durable=True))).queue == "q"
 
         run(main())
         process.send_signal(number)

@@ -161,7 +161,7 @@ def test_messages_that_no_queue_takes_and_that_nobody_wants(amqp_broker: Embedde
 
 def test_who_says_nothing_for_too_long_is_cut_off(amqp_broker: EmbeddedBroker) -> None:
     with connect(amqp_broker.url) as connection:
-        connection.open_channel().call(QueueDeclare("jobs"))
+        connection.open_channel().call(QueueDeclare("jobs", durable=True))
         # Hours in which the client is alive, as it is.
         amqp_broker.clock.advance(10 * 3600)
         assert len(amqp_broker.connections) == 1

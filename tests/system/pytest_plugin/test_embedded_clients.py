@@ -84,7 +84,7 @@ def test_clients_in_an_event_loop(amqp_broker: EmbeddedBroker) -> None:
     async def run() -> list[bytes]:
         async with aio.connect(amqp_broker.url) as connection:
             channel = await connection.open_channel()
-            await channel.call(QueueDeclare("jobs"))
+            await channel.call(QueueDeclare("jobs", durable=True))
             for number in range(3):
                 await channel.publish(str(number).encode(), routing_key="jobs", mandatory=True)
             await asyncio.to_thread(amqp_broker.history.wait_for, "routed", count=3)
@@ -128,7 +128,7 @@ from amqp_sansio_sync import connect
 
 with connect(sys.argv[1]) as connection:
     channel = connection.open_channel()
-    channel.call(QueueDeclare("jobs"))
+    channel.call(QueueDeclare("jobs", durable=True))
     channel.publish(b"from afar", routing_key="jobs", mandatory=True)
 """
     subprocess.run([sys.executable, "-c", program, amqp_broker.url], check=True, timeout=60)
@@ -138,7 +138,7 @@ with connect(sys.argv[1]) as connection:
 def test_old_clients_see_old_words(amqp_broker: EmbeddedBroker) -> None:
     with connect(amqp_broker.url, version=AMQP_0_8) as connection:
         channel = connection.open_channel()
-        assert channel.call(OldQueueDeclare(queue="jobs")).message_count == 0
+        assert channel.call(OldQueueDeclare(queue="jobs", durable=True)).message_count == 0
         assert amqp_broker.connections[0].version is AMQP_0_8
 
 
@@ -146,7 +146,7 @@ def test_pika(amqp_broker: EmbeddedBroker) -> None:
     pika: Any = pytest.importorskip("pika")
     connection = pika.BlockingConnection(pika.URLParameters(amqp_broker.url))
     channel = connection.channel()
-    channel.queue_declare("jobs", arguments={"x-message-ttl": 60_000})
+    channel.queue_declare("jobs", arguments={"x-message-ttl": 60_000}, durable=True)
     channel.confirm_delivery()
     channel.basic_publish("", "jobs", b"hello")
     got, _, body = channel.basic_get("jobs")

@@ -24,7 +24,7 @@ WAIT = 60.0
 
 def declare(channel: Any, name: str = "jobs") -> QueueDeclareOk:
     """Ask something that the broker answers."""
-    answer: QueueDeclareOk = channel.call(QueueDeclare(name))
+    answer: QueueDeclareOk = channel.call(QueueDeclare(name, durable=True))
     return answer
 
 
@@ -220,7 +220,7 @@ def test_the_broker_closes_channels(amqp_broker: EmbeddedBroker, version: Versio
         assert amqp_broker.queue("jobs").unsettled == 1
         assert amqp_broker.faults.close_channels(404, "NOT_FOUND - gone fishing", channel=channel.number) == 1
         with pytest.raises(EndpointClosed, match="gone fishing"):
-            channel.call(QueueDeclare("more"))
+            channel.call(QueueDeclare("more", durable=True))
         # What it had is back in the queue, and the other channel knows nothing of it.
         assert amqp_broker.queue("jobs").ready == 1
         assert amqp_broker.queue("jobs").consumers == 0

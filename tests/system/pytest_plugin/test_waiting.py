@@ -15,7 +15,7 @@ pytest_plugins = ["pytester"]
 def test_a_coroutine_waits_for_what_its_own_loop_does(amqp_broker: EmbeddedBroker) -> None:
     async def main() -> None:
         async with connect(amqp_broker.url) as connection, connection.open_channel() as channel:
-            await channel.declare_queue("w")
+            await channel.declare_queue("w", durable=True)
             began = asyncio.Event()
 
             async def later() -> None:

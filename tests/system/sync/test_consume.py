@@ -28,7 +28,7 @@ driver.SOON = 60.0                          # nothing but the end tells it
 channel = connect(sys.argv[1]).open_channel()
 deliveries = channel.consume("jobs", prefetch=5)
 one = next(deliveries)
-channel.call(QueueDeclare("other"))         # its answer comes behind the deliveries
+channel.call(QueueDeclare("other", durable=True))  # its answer comes behind the deliveries
 keeper.Keeper.ring = lambda self: None
 one.accept()
 """

@@ -27,7 +27,7 @@ def test_failed_attempts_leave_no_descriptors() -> None:
             policy = RecoveryPolicy(addresses=(nobody,), first_delay=0.01, ceiling=0.01)
             connection = connect(broker.url, recover=policy)
             channel = connection.open_channel()
-            channel.declare_queue("jobs")
+            channel.declare_queue("jobs", durable=True)
             events: Any = iter(connection.events(Recovering))
             ended: list[BaseException] = []
 

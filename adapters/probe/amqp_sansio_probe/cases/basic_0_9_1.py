@@ -400,7 +400,7 @@ def _cancel(talk: Talk) -> Seen:
 )
 def _notify(talk: Talk) -> Seen:
     talk.channel(2)
-    queue = talk.declare()
+    queue = talk.declare(exclusive=True)
     talk.call(amqp.BasicConsume(queue))
     talk.call(amqp.QueueDelete(queue), 2)
     return talk.answers("basic.cancel")

@@ -44,7 +44,7 @@ def _reopen(talk: Talk) -> Seen:
 def _discard(talk: Talk) -> Seen:
     talk.channel(2)
     name = talk.names.queue()
-    talk.say(1, amqp.QueueDeclare(talk.names.queue(), passive=True), amqp.QueueDeclare(name))
+    talk.say(1, amqp.QueueDeclare(talk.names.queue(), passive=True), amqp.QueueDeclare(name, durable=True))
     seen = talk.channel_error(404)
     if seen.verdict is not Verdict.CONFORMS:
         return Seen(Verdict.INCONCLUSIVE, f"no close to discard after: {seen.text}")
@@ -97,5 +97,5 @@ def _requeue(talk: Talk) -> Seen:
 )
 def _visible(talk: Talk) -> Seen:
     other = talk.another()
-    queue = talk.declare()
+    queue = talk.declare(durable=True)
     return other.answers_to(amqp.QueueDeclare(queue, passive=True))

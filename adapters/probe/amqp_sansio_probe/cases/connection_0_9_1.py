@@ -297,7 +297,7 @@ def _discard(talk: Talk) -> Seen:
     other = talk.another()
     name = talk.names.queue()
     # The second channel.open is the error; what follows it in the same octets comes after the server's close.
-    talk.say(1, amqp.ChannelOpen(), amqp.QueueDeclare(name))
+    talk.say(1, amqp.ChannelOpen(), amqp.QueueDeclare(name, durable=True))
     seen = talk.connection_error(504)
     if seen.verdict not in (Verdict.CONFORMS, Verdict.OTHER_CODE):
         return Seen(Verdict.INCONCLUSIVE, f"no close to discard after: {seen.text}")

@@ -61,7 +61,7 @@ def _passive(talk: Talk) -> Seen:
     "queue.declare-ok, though durable is another",
 )
 def _passive_ignores(talk: Talk) -> Seen:
-    queue = talk.declare()
+    queue = talk.declare(exclusive=True)
     return talk.answers_to(amqp.QueueDeclare(queue, passive=True, durable=True))
 
 
@@ -70,16 +70,16 @@ _EQUIVALENT = "Declaring a queue again with the same values is answered; with ot
 
 @SUITE.on_a_channel("queue.declare/equivalent", "must", _EQUIVALENT, "queue.declare-ok", variant="same")
 def _same(talk: Talk) -> Seen:
-    queue = talk.declare()
-    return talk.answers_to(amqp.QueueDeclare(queue))
+    queue = talk.declare(exclusive=True)
+    return talk.answers_to(amqp.QueueDeclare(queue, exclusive=True))
 
 
 @SUITE.on_a_channel(
     "queue.declare/equivalent", "must", _EQUIVALENT, "channel.close, whatever the code", variant="other-durable"
 )
 def _other(talk: Talk) -> Seen:
-    queue = talk.declare()
-    return talk.refuses(amqp.QueueDeclare(queue, durable=True), 406, 530)
+    queue = talk.declare(exclusive=True)
+    return talk.refuses(amqp.QueueDeclare(queue, durable=True, exclusive=True), 406, 530)
 
 
 @SUITE.on_a_channel(
@@ -140,7 +140,7 @@ def _lifetime(talk: Talk) -> Seen:
 )
 def _auto_delete(talk: Talk) -> Seen:
     talk.channel(2)
-    queue = talk.declare(auto_delete=True)
+    queue = talk.declare(auto_delete=True, exclusive=True)
     talk.call(amqp.QueueDeclare(queue, passive=True))
     tag = talk.call(amqp.BasicConsume(queue)).consumer_tag
     talk.call(amqp.BasicCancel(tag))

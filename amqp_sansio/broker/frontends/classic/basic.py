@@ -10,7 +10,7 @@ from ...model.commands import NO_ARGUMENTS, Acquire, Cancel, DeclareQueue, Get, 
 from ...model.options import is_whole
 from ...model.queue import Window
 from ...model.states import State
-from ...rabbitmq import deprecated
+from ...rabbitmq import advice, deprecated
 from . import direct_reply, timeouts
 from .channel import BASIC, FILE, STREAM, ClassFilter, ClassicConsumer, class_of
 from .contents import counted
@@ -38,6 +38,9 @@ def qos(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     limit = method.prefetch_count, method.prefetch_size
     per_consumer = front.is_rabbit and not front.is_old
     if per_consumer and method.global_ and not front.release.global_qos:
+        what = f"basic.qos with global of channel {channel.number}"
+        text = advice(front.release.name, what, "limit each consumer (global=False)")
+        front.hub.warn(("release", "global_qos"), text)
         raise Refusal(NOT_IMPLEMENTED, deprecated("global_qos"), is_hard=True)
     if per_consumer and not method.global_:
         channel.prefetch = limit

@@ -17,8 +17,9 @@ from ...model.commands import (
     UnbindExchange,
 )
 from ...model.faults import Fault, FaultKind
-from ...model.options import ARGUMENTS, NO_ARGUMENTS, WITHOUT_EFFECT, as_text
-from ...rabbitmq import deprecated
+from ...model.options import ARGUMENTS, NO_ARGUMENTS, WITHOUT_EFFECT, as_text, queue_options
+from ...model.topology import check_queue_name
+from ...rabbitmq import advice, deprecated
 from . import direct_reply
 from .errors import INTERNAL_ERROR, PRECONDITION_FAILED, Refusal
 
@@ -191,7 +192,7 @@ def _check_type(channel: ClassicChannel, method: Any) -> None:
 
 
 def _check_release(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> None:
-    """Raise Refusal for a new queue that the release of RabbitMQ doesn't make."""
+    """Raise Refusal for a new queue that the release of RabbitMQ doesn't make, Fault for its name and arguments."""
     arguments: Mapping[str, Any] = method.arguments or NO_ARGUMENTS
     where = f"queue '{method.queue}' in vhost '{channel.owner.vhost.name}'"
     is_new = not method.queue or method.queue not in channel.owner.vhost.queues
@@ -211,9 +212,15 @@ def _check_release(front: ChannelFrontend, channel: ClassicChannel, method: Any)
     if not release.storage_arguments:
         for name in ("x-queue-mode", "x-queue-version"):
             if name in arguments and (name == "x-queue-mode" or arguments[name] == 1):
+                front.hub.warn(("release", name), advice(release.name, f"{name} of {where}", "leave it out"))
                 text = f"invalid arg '{name}' for {where} of queue type rabbit_classic_queue"
                 raise Refusal(PRECONDITION_FAILED, text)
     if is_new and not release.transient_queues and not method.durable and not method.exclusive:
+        # RabbitMQ looks at the name and the arguments first.
+        check_queue_name(method.queue)
+        queue_options(arguments)
+        what = f"{where}, which is neither durable nor exclusive"
+        front.hub.warn(("release", "transient_nonexcl_queues"), advice(release.name, what, "declare it durable"))
         raise Refusal(INTERNAL_ERROR, deprecated("transient_nonexcl_queues"), is_hard=True)
 
 
