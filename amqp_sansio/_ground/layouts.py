@@ -22,7 +22,7 @@ REPLAY: Final = 1400573169
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 414165496
+BROKER: Final = 755812774
 """A broker with its clients."""
 
 __all__ = [
