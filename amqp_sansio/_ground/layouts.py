@@ -18,7 +18,7 @@ OBSERVER: Final = 2180779493
 """An observer of any version."""
 LIFECYCLE: Final = 697317018
 """A lifecycle of messages."""
-REPLAY: Final = 1400573169
+REPLAY: Final = 3762595999
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
