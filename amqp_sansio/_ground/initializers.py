@@ -1594,11 +1594,12 @@ if not TYPE_CHECKING:
 
     INITIALIZERS["amqp_sansio.broker.model.commands.ChangeWindows"] = make
 
-    def make(settles):
-        def __init__(self, owner, queue, settles=settles):
+    def make(settles, filter):
+        def __init__(self, owner, queue, settles=settles, filter=filter):
             self.owner = owner
             self.queue = queue
             self.settles = settles
+            self.filter = filter
 
         return __init__
 

@@ -14,15 +14,15 @@ AMQP_1_0: Final = 1637973280
 """A connection of 1.0."""
 SESSION_0_10: Final = 2558565646
 """The state of a detached session of 0-10."""
-OBSERVER: Final = 863916060
+OBSERVER: Final = 2180779493
 """An observer of any version."""
-LIFECYCLE: Final = 16605248
+LIFECYCLE: Final = 697317018
 """A lifecycle of messages."""
-REPLAY: Final = 2808769000
+REPLAY: Final = 3762595999
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 3512933524
+BROKER: Final = 755812774
 """A broker with its clients."""
 
 __all__ = [

@@ -24,8 +24,9 @@ _REPEATED: Final = 16
 """Most elements without octets that a list shows individually; beyond that it shows the element and the count."""
 
 
-def encode(value: Any) -> str:
-    """Encode a value as JSON.
+def encode(value: Any, secrets: bool = False) -> str:
+    """Encode a value as JSON. A token in a map, and the map that can't be read where one may stand, become
+    `{"redacted": size}`, unless `secrets` are wanted.
 
     Octets, and text that isn't UTF-8, become `{"base64": "..."}`; NaN and infinities become strings; an unreadable
     table becomes `{"invalid": {"base64": "..."}}`.
@@ -58,7 +59,7 @@ def encode(value: Any) -> str:
         return f'{{"base64":"{_base64(value)}"}}'
     known = _OBJECTS.get(kind)
     if known is not None:
-        return f"{{{known}{_WRITERS[True][kind](value, _UNKEPT)}}}"
+        return f"{{{known}{_WRITERS[secrets][kind](value, _UNKEPT)}}}"
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, int):
@@ -72,10 +73,15 @@ def encode(value: Any) -> str:
     if isinstance(value, (bytes, bytearray)):
         return f'{{"base64":"{_base64(value)}"}}'
     if isinstance(value, Mapping):
-        return _mapping(value)  # pyright: ignore[reportUnknownArgumentType]
+        return _mapping(value, secrets)  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, (list, tuple)):
-        return _sequence(value)  # pyright: ignore[reportUnknownArgumentType]
-    return _other(value)
+        return _sequence(value, secrets)  # pyright: ignore[reportUnknownArgumentType]
+    return _other(value, secrets)
+
+
+def _encode_all(value: Any) -> str:
+    """Encode a value with the tokens in it."""
+    return encode(value, True)
 
 
 class Texts(dict[str, str]):
@@ -96,26 +102,24 @@ class Texts(dict[str, str]):
         return found
 
 
-def without_token(text: str) -> str:
-    """Return the JSON of a message's sections, or of its application properties, with the size of a token in its place.
-
-    >>> without_token('{"security_token":"secret","n":1}')
-    '{"security_token":{"redacted":6},"n":1}'
-    """
-    if _TOKEN_KEY not in text:
-        return text
-    head, *rest = text.split(_TOKEN_KEY)
-    for each in rest:
-        end = 0
-        while end < len(each) and each[end] != '"':
-            end += 2 if each[end] == "\\" else 1
-        head += f'{_TOKEN_KEY[:-1]}{{"redacted":{end}}}{each[end + 1 :]}'
-    return head
-
-
+SECRET: Final = frozenset(
+    {
+        "connection.start-ok",
+        "connection.secure",
+        "connection.secure-ok",
+        "connection.update-secret",
+        "sasl-init",
+        "sasl-challenge",
+        "sasl-response",
+        "sasl-outcome",
+    }
+)
+"""Units with parts of a login: octets of them that can't be read aren't shown."""
 _PUT_TOKEN: Final = '"operation":"put-token"'
 """A request of 1.0 whose body is a token."""
-_TOKEN_KEY: Final = '"security_token":"'
+_TOKEN: Final = "security_token"
+"""The key of a token among the properties of a request to a node of management."""
+_TOKEN_OCTETS: Final = _TOKEN.encode()
 
 
 class FieldWriter:
@@ -147,7 +151,10 @@ class FieldWriter:
         content = event.content
         unit = event.unit
         writer = self._writers.get(content.__class__) or _writer(content.__class__, self._secrets)
-        text = writer(content, self._texts)
+        if content.__class__ is bytes and event.event in SECRET and not self._secrets:
+            text = f',"payload":{_redacted(len(content))}'
+        else:
+            text = writer(content, self._texts)
         if event.__class__ is not Observed:
             text += _command(event)
         if unit != "method":
@@ -182,11 +189,9 @@ class FieldWriter:
         found = None if octets is None else known.get(octets)
         if found is None:
             if has_sections:
-                found = _sections(properties, self._body)
-                if not self._secrets:
-                    found = without_token(found)
+                found = _sections(properties, self._body, self._secrets)
             else:
-                found = f',"properties":{_properties(properties)}'
+                found = f',"properties":{_properties(properties, self._secrets)}'
             if octets is not None and len(octets) <= _KEPT and len(found) <= 4 * _KEPT:
                 if len(known) >= _MOST:
                     known.clear()
@@ -205,7 +210,8 @@ class FieldWriter:
 
     def around(self, record: Any, names: tuple[str, ...]) -> tuple[str, str]:
         """Return the members of a performative that stand before the fields with these names, and those behind them."""
-        texts = {name: _if_set(name, getattr(record, name), self._texts) for name in record.__match_args__}
+        if_set = _IF_SETS[self._secrets]
+        texts = {name: if_set(name, getattr(record, name), self._texts) for name in record.__match_args__}
         order = [*texts]
         first, last = order.index(names[0]), order.index(names[-1])
         return "".join([texts[name] for name in order[:first]]), "".join([texts[name] for name in order[last + 1 :]])
@@ -266,7 +272,7 @@ _IF_SET: Final = """
    s += f',"{0}":{{F.get(k) or E(v)}}'"""
 """Statements that add the field {0}, whose value is `v`, to the text `s`; a field that isn't set adds nothing.
 
-`_compiled` gives the names: T the texts that are kept, B base64, F the JSON of types without fields, E `encode`. The
+`compiled` gives the names: T the texts that are kept, B base64, F the JSON of types without fields, E `encode`. The
 frequent kinds come first: flags, numbers, names, delivery tags, and outcomes without fields. Braces are doubled for
 `format`, and once more where the statement itself is a format string.
 """
@@ -280,7 +286,22 @@ def _header(octets: bytes) -> str:
 
 
 def _payload(content: bytes, _: object) -> str:
+    return f',"payload":{_unread(content, False)}'
+
+
+def _whole_payload(content: bytes, _: object) -> str:
     return f',"payload":{encode(content)}'
+
+
+def _unread(octets: bytes, secrets: bool) -> str:
+    """Octets that can't be read; only their size where a token may be among them."""
+    if not secrets and _TOKEN_OCTETS in octets:
+        return _redacted(len(octets))
+    return encode(octets)
+
+
+def _redacted(size: int) -> str:
+    return f'{{"redacted":{size}}}'
 
 
 def _nothing(_: object, __: object) -> str:
@@ -288,7 +309,7 @@ def _nothing(_: object, __: object) -> str:
 
 
 _WRITERS: Final[dict[bool, dict[type[Any], _Writer]]] = {
-    secrets: {bytes: _payload, type(None): _nothing} for secrets in (False, True)
+    secrets: {bytes: _whole_payload if secrets else _payload, type(None): _nothing} for secrets in (False, True)
 }
 """The writers of records, by whether they show secrets."""
 
@@ -296,13 +317,12 @@ _WRITERS: Final[dict[bool, dict[type[Any], _Writer]]] = {
 def _hidden(name: str, value: Any) -> str:
     if value is None or value.__class__ is bool or value == ():
         return ""
-    return f',"{name}":{{"redacted":{len(value)}}}'
+    return f',"{name}":{_redacted(len(value))}'
 
 
 def compiled(signature: str, source: str, **names: object) -> Any:
     """Return the function `write` of this signature and source, which also knows these names."""
     space: dict[str, Any] = {
-        **names,
         "E": encode,
         "B": _base64,
         "F": _FIXED,
@@ -311,6 +331,7 @@ def compiled(signature: str, source: str, **names: object) -> Any:
         "Y": "true",
         "N": "false",
         "O": "",
+        **names,
     }
     exec(f"def write({signature}):\n{source}", space)
     return space["write"]
@@ -328,7 +349,7 @@ def _writer(kind: type[Any], secrets: bool) -> _Writer:
     if hasattr(kind, "RESERVED") and not (hasattr(kind, "SYMBOL") or hasattr(kind, "PACK")):
         kinds = dict(kind.FIELDS)
         parts = [_member(kind, name, kinds[name], secrets) for name in kind.__match_args__]
-        made = compiled("c, T", f" return f'{''.join(parts)}'")
+        made = compiled("c, T", f" return f'{''.join(parts)}'", E=_ENCODERS[secrets], R=_RESERVED[secrets])
     else:
         made = _Seldom(kind, secrets)
     _WRITERS[secrets][kind] = made
@@ -354,11 +375,13 @@ class _Seldom:
                 f'\n s += H("{name}", c.{name})' if name in hidden else f"\n v = c.{name}{_IF_SET.format(name)}"
                 for name in self._kind.__match_args__
             ]
-            _WRITERS[self._secrets][self._kind] = compiled("c, T", f" s = ''{''.join(parts)}\n return s")
+            source = f" s = ''{''.join(parts)}\n return s"
+            _WRITERS[self._secrets][self._kind] = compiled("c, T", source, E=_ENCODERS[self._secrets])
         text = ""
+        if_set = _IF_SETS[self._secrets]
         for name in self._kind.__match_args__:
             value = getattr(record, name)
-            text += _hidden(name, value) if name in hidden else _if_set(name, value, texts)
+            text += _hidden(name, value) if name in hidden else if_set(name, value, texts)
         return text
 
 
@@ -381,25 +404,29 @@ def _reserved(record: Any, name: str) -> str:
     return f',"{name}":{encode(getattr(record, name))}'
 
 
+def _reserved_whole(record: Any, name: str) -> str:
+    return f',"{name}":{encode(getattr(record, name), True)}'
+
+
 def _command(event: Any) -> str:
     """Return the id of a command of 0-10, and its session.header."""
     text = "" if event.command_id is None else f',"id":{event.command_id}'
     return f'{text},"sync":true' if event.sync else text
 
 
-def _properties(properties: Any) -> str:
+def _properties(properties: Any, secrets: bool) -> str:
     try:
-        return f"{{{_composite(properties)[1:]}}}"
+        return f"{{{_composite(properties, secrets)[1:]}}}"
     except CodecError:
-        return f'{{"invalid":{encode(properties.raw)}}}'
+        return f'{{"invalid":{_unread(properties.raw, secrets)}}}'
 
 
-def _composite(record: Any) -> str:
+def _composite(record: Any, secrets: bool) -> str:
     """Return the fields that are set in properties, a composite type of 1.0, or a struct, control or command of 0-10.
 
     Raises CodecError for properties that can't be decoded.
     """
-    return _writer(record.__class__, True)(record, _UNKEPT)
+    return _writer(record.__class__, secrets)(record, _UNKEPT)
 
 
 _SECTIONS: Final = (
@@ -414,7 +441,7 @@ _BODIES: Final = {"data": "data", "amqp-sequence": "sequence", "amqp-value": "va
 _LONGEST_REQUEST: Final = 512
 
 
-def _sections(message: Any, body: str) -> str:
+def _sections(message: Any, body: str, secrets: bool) -> str:
     """Return the sections of a 1.0 message, with only the kind of its body, or the request to a coordinator."""
     try:
         places = {name.replace("-", "_"): (start, stop) for name, start, stop in message.sections}
@@ -425,10 +452,11 @@ def _sections(message: Any, body: str) -> str:
         if name in places:
             try:
                 section = getattr(message, name)
-                text = f"{{{_composite(section)[1:]}}}" if hasattr(section, "SYMBOL") else encode(section)
+                has_fields = hasattr(section, "SYMBOL")
+                text = f"{{{_composite(section, secrets)[1:]}}}" if has_fields else encode(section, secrets)
             except CodecError:
                 start, stop = places[name]
-                text = f'{{"invalid":{encode(message.encode()[start:stop])}}}'
+                text = f'{{"invalid":{_unread(message.encode()[start:stop], secrets)}}}'
             found += f',"{name}":{text}'
     for name, kind in _BODIES.items():
         place = places.get(name.replace("-", "_"))
@@ -437,33 +465,33 @@ def _sections(message: Any, body: str) -> str:
         if body == "base64":
             found += f',"body_kind":"{kind}"'
         if kind == "value" and place[1] - place[0] <= _LONGEST_REQUEST:
-            found += _request(message)
+            found += _request(message, secrets)
     return found
 
 
-def _request(message: Any) -> str:
+def _request(message: Any, secrets: bool) -> str:
     """Return a declare or discharge (1.0 part 4 sections 4.2 and 4.3)."""
     try:
         value = message.body
     except CodecError:
         return ""
     known = getattr(value, "NAME", "") in ("declare", "discharge")
-    return f',"request":{encode(value)}' if known else ""
+    return f',"request":{encode(value, secrets)}' if known else ""
 
 
-def _sequence(items: list[Any] | tuple[Any, ...]) -> str:
+def _sequence(items: list[Any] | tuple[Any, ...], secrets: bool) -> str:
     """Encode a list. In 0-10 it may be an array, whose elements without octets are all null or all true."""
     first = items[0] if len(items) > _REPEATED else False
     if (first is None or first is True) and all([item is first for item in items]):
-        return _repeated(first, len(items))
-    return f"[{','.join([encode(item) for item in items])}]"
+        return _repeated(first, len(items), secrets)
+    return f"[{','.join([encode(item, secrets) for item in items])}]"
 
 
-def _repeated(element: Any, count: int) -> str:
-    return f'{{"repeated":{encode(element)},"count":{count}}}'
+def _repeated(element: Any, count: int, secrets: bool) -> str:
+    return f'{{"repeated":{encode(element, secrets)},"count":{count}}}'
 
 
-def _mapping(mapping: Mapping[Any, Any]) -> str:
+def _mapping(mapping: Mapping[Any, Any], secrets: bool) -> str:
     found: dict[str, str] = {}
     again: dict[str, int] = {}
     try:
@@ -472,10 +500,13 @@ def _mapping(mapping: Mapping[Any, Any]) -> str:
             key = _key(name)
             if key in found:
                 key = _other_key(key, found, again)
-            found[key] = encode(value)
+            if name == _TOKEN and not secrets:
+                found[key] = _redacted(len(value) if isinstance(value, (str, bytes)) else len(encode(value)))
+            else:
+                found[key] = encode(value, secrets)
     except CodecError:
         raw = getattr(mapping, "raw", b"")
-        return f'{{"invalid":{encode(raw)}}}'
+        return f'{{"invalid":{_unread(raw, secrets)}}}'
     return f"{{{','.join([f'{key}:{value}' for key, value in found.items()])}}}"
 
 
@@ -535,31 +566,32 @@ _DIGITS: Final = 38
 """Digits of a number that every JSON reader is assumed to support, those of Spark's widest decimal."""
 
 
-def _other(value: Any) -> str:
+def _other(value: Any, secrets: bool) -> str:
     """Encode types that only some versions have: decimals, and the other types of 0-10 and 1.0."""
     kind: type[Any] = value.__class__
     if hasattr(kind, "SYMBOL") or hasattr(kind, "PACK"):
-        _writer(kind, True)
+        for each in (False, True):
+            _writer(kind, each)
         _OBJECTS[kind] = _type(value)
         if not kind.__match_args__:
             _FIXED[kind] = encode(value)
-        return encode(value)
+        return encode(value, secrets)
     if hasattr(value, "ranges"):
         return encode(value.ranges)
     if hasattr(value, "code"):
-        return f'{{"code":{value.code},"unknown":{encode(value.octets)}}}'
+        return f'{{"code":{value.code},"unknown":{_unread(value.octets, secrets)}}}'
     if hasattr(value, "descriptor"):
-        return f'{{"descriptor":{encode(value.descriptor)},"value":{encode(value.value)}}}'
+        return f'{{"descriptor":{encode(value.descriptor)},"value":{encode(value.value, secrets)}}}'
     if hasattr(value, "name"):
         # A value of 0-10 with an unknown type.
         return f'{{"type":{encode(value.name)},"unknown":{encode(value.value)}}}'
     if hasattr(value, "octets"):
-        return f'{{"unknown":{encode(value.octets)}}}'
+        return f'{{"unknown":{_unread(value.octets, secrets)}}}'
     if hasattr(value, "to_decimal"):
         return _decimal(value.to_decimal())
     if hasattr(value, "element"):
         repeats = value.repeats > _REPEATED
-        return _repeated(value[0], value.repeats) if repeats else encode(list(value))
+        return _repeated(value[0], value.repeats, secrets) if repeats else encode(list(value), secrets)
     if hasattr(value, "hex"):
         return f'"{value}"'
     return format(value, "f")
@@ -578,8 +610,12 @@ def _decimal(value: Any) -> str:
     return f'"{value}"'
 
 
-_if_set: Final[Callable[[str, Any, Texts | _Unkept], str]] = compiled(
-    "n, v, T", f" s = ''{_IF_SET.format('{n}')}\n return s"
-)
+_ENCODERS: Final[dict[bool, Callable[[Any], str]]] = {False: encode, True: _encode_all}
+_RESERVED: Final = {False: _reserved, True: _reserved_whole}
+_IF_SETS: Final[dict[bool, Callable[[str, Any, Texts | _Unkept], str]]] = {
+    secrets: compiled("n, v, T", f" s = ''{_IF_SET.format('{n}')}\n return s", E=made)
+    for secrets, made in _ENCODERS.items()
+}
+"""The writers of a field that may be set, by whether they show secrets."""
 
 __all__ = ["FieldWriter", "Texts", "compiled", "encode"]

@@ -104,10 +104,12 @@ class MessageRows:
     else. Texts that are kept are no part of the state. Without `roles` nobody knows which side is the client.
     """
 
-    __slots__ = ("_known", "_names", "_roles", "_row")
+    __slots__ = ("_known", "_names", "_roles", "_row", "_secrets")
 
-    def __init__(self, names: tuple[str, ...], roles: bool = True) -> None:
+    def __init__(self, names: tuple[str, ...], secrets: bool, roles: bool = True) -> None:
         self._names = names
+        self._secrets = secrets
+        """Whether headers show tokens."""
         self._roles = roles
         self._known: dict[tuple[type[Any], bytes], Values] = {}
         first = "p = texts(u)" if not _PROPERTIES_SET.isdisjoint(names) else "u.read()"
@@ -121,6 +123,10 @@ class MessageRows:
     ) -> Values:
         """Return the row of a message."""
         return self._row(message, label, version, protocol, vhost, self._texts)
+
+    def identified(self, roles: bool) -> MessageRows:
+        """Return what makes the same rows, now that it is known whether somebody knows which side is the client."""
+        return MessageRows(self._names, self._secrets, roles)
 
     def forget(self) -> None:
         """Forget the texts of all properties."""
@@ -141,7 +147,7 @@ class MessageRows:
                 plain(message.correlation_id),
                 plain(message.content_type),
                 plain(message.reply_to),
-                None if headers is None else _json.without_token(_json.encode(headers)),
+                None if headers is None else _json.encode(headers, self._secrets),
             )
             if 0 < len(octets) <= _MOST:
                 if len(self._known) >= _MOST:
@@ -150,7 +156,7 @@ class MessageRows:
         return found
 
     def __reduce__(self) -> tuple[type[MessageRows], tuple[Any, ...]]:
-        return MessageRows, (self._names, self._roles)
+        return MessageRows, (self._names, self._secrets, self._roles)
 
 
 _PROPERTIES_SET: Final = frozenset(_PROPERTIES)

@@ -11,26 +11,19 @@ from typing import TYPE_CHECKING, Final
 from .._watching.observation import Identified, Observed, Skipped, Violation
 from ..events import Signal
 from ..observer import Observer
+from ._json import SECRET
 
 if TYPE_CHECKING:
     from .._watching.observation import ObserverEvent
 
 LONGEST: Final = 500
 """Most characters of a line."""
-_TOKEN_KEY: Final = "'security_token': "
+_TOKEN: Final = "security_token"
+_IS: Final = ": "
+_CLOSING: Final = 2
+"""Most characters behind a key before that: its quote, and the bracket of its type."""
 _CLIENT: Final = "client"
 _SERVER: Final = "server"
-_SECRET: Final = (
-    "connection.start-ok",
-    "connection.secure",
-    "connection.secure-ok",
-    "connection.update-secret",
-    "sasl-init",
-    "sasl-challenge",
-    "sasl-response",
-    "sasl-outcome",
-)
-"""Units with parts of a login: their octets are never shown."""
 
 
 class FrameLines:
@@ -76,30 +69,59 @@ class FrameLines:
             text = f"AMQP {'-'.join(map(str, content[4:]))}"
         elif isinstance(content, bytes) or content is None:
             text = event.event if event.unit == "heartbeat" else f"{event.event} ({event.size} octets)"
-        elif event.event in _SECRET:
+        elif event.event in SECRET:
             mechanism: object = getattr(content, "mechanism", None)
             text = f"{event.event}({'' if mechanism is None else f'mechanism={mechanism!r}, '}...)"
         else:
-            text = f"{event.event}({repr(content).partition('(')[2]}"
+            text = _without_tokens(f"{event.event}({repr(content).partition('(')[2]}")
         octets: tuple[object, ...] = getattr(properties, "CLASS_ID", None), getattr(properties, "raw", None)
         if octets[1] is None or octets != self._known[0]:
             # Most messages have the properties of the one before.
             structs: tuple[object, ...] = getattr(properties, "structs", (properties,))
-            self._known = octets, _without_token("".join([f" {each!r}" for each in structs if each is not None]))
+            self._known = octets, _without_tokens("".join([f" {each!r}" for each in structs if each is not None]))
         text += self._known[1]
         if event.unit in ("content", "part", "partial"):
             text += f", body of {event.body_size} octets"
         return text
 
 
-def _without_token(text: str) -> str:
-    """Return properties without the token that a request to a node of management has among them."""
-    head, found, rest = text.partition(_TOKEN_KEY)
-    if not found:
+def _without_tokens(text: str) -> str:
+    """Return the text of records without the tokens that a map has under the key of a token."""
+    at = text.find(_TOKEN)
+    if at < 0:
         return text
-    quote = rest[:1]
-    end = rest.find(quote, 1)
-    return f"{head}{found}...{rest[end + 1 :] if end > 0 else ''}"
+    shown, start = "", 0
+    while at >= 0:
+        value = text.find(_IS, at)
+        at += len(_TOKEN)
+        if at < value <= at + _CLOSING:
+            value += len(_IS)
+            shown += f"{text[start:value]}..."
+            start = at = _end_of_value(text, value)
+        at = text.find(_TOKEN, at)
+    return shown + text[start:]
+
+
+def _end_of_value(text: str, at: int) -> int:
+    """Return where the `repr` ends that begins there: at a comma or bracket that isn't its own."""
+    depth, quote = 0, ""
+    while at < len(text):
+        each = text[at]
+        if quote:
+            if each == "\\":
+                at += 1
+            elif each == quote:
+                quote = ""
+        elif each in "'\"":
+            quote = each
+        elif each in "([{":
+            depth += 1
+        elif each in ")]},":
+            if not depth:
+                break
+            depth -= each != ","
+        at += 1
+    return at
 
 
 __all__ = ["LONGEST", "FrameLines"]

@@ -493,7 +493,7 @@ class _Connection:
         messages = tables.get("messages")
         self.consumers = tables.get("consumers")
         if messages is not None:
-            self.message_rows = MessageRows(messages)
+            self.message_rows = MessageRows(messages, options.secrets)
         likely, self.likely_by = (None, "") if start.client else likely_client(start, options.servers, options.ports)
         self.roles_by = "syn" if start.client else None
         self.observer = Observer(
@@ -676,7 +676,7 @@ class _Connection:
                 self.sides = {client: "client", b if client == a else a: "server"}
                 self.roles_by = _ROLES_BY.get(event.by, self.likely_by)
         if self.message_rows is not None:
-            self.message_rows = MessageRows(self.tables["messages"], bool(self.sides))
+            self.message_rows = self.message_rows.identified(bool(self.sides))
         if self.lines is not None:
             self.lines.identify(self.protocol, bool(self.sides))
         if self.lane is not None:

@@ -108,12 +108,29 @@ def _audit_queue(broker: Broker, queue: Queue, alive: dict[Entry, None]) -> None
     _audit_consumers(queue, entries)
 
 
+def _audit_browsers(queue: Queue, entries: list[Entry]) -> None:
+    """Each is where it has to be, and none lacks a message that it could be shown."""
+    showing = [each for each in queue.showing if not each.is_cancelled]
+    assert len(showing) == len(set(showing)), queue
+    assert len(queue.showing) <= 2 * len(queue.browsers) + 65, queue
+    watching = [each for alike in queue.watching.values() for each in alike.values()]
+    assert all(queue.watching.values()), queue
+    assert {each for each in queue.browsers.values() if each.waiting} == {*showing, *watching}, queue
+    for cursors, alike in queue.watching.items():
+        for number, each in alike.items():
+            assert (each.number, tuple(each.cursors)) == (number, cursors), queue
+        assert not [each for each in entries if each.position > cursors[each.priority]], queue
+    for each in queue.browsers.values():
+        assert each.waiting or not each.has_room() or each.number in queue.cramped, (queue, each)
+
+
 def _audit_consumers(queue: Queue, entries: list[Entry]) -> None:
     owners = {each.owner for each in queue.consumers.values()}
     known = [each for owner in owners for each in owner.consumers.values() if each.queue is queue]
     assert {each.number for each in known} == set(queue.consumers), queue
     browsers = {number for number, each in queue.consumers.items() if not each.acquires}
     assert set(queue.browsers) == browsers, queue
+    _audit_browsers(queue, entries)
     choosy = [each for each in queue.consumers.values() if each.acquires and each.is_choosy]
     assert queue.choosy == len(choosy), queue
     for each in queue.judges.values():

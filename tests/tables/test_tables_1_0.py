@@ -309,11 +309,7 @@ def test_tokens_are_counted_only(secret: str) -> None:
     put, read = _fields(talk, body="base64")
     assert put["application_properties"]["name"] == "amqps://host/q"
     assert put["body"] == {"redacted": put["body_size"]}
-    assert read["application_properties"] == {
-        "operation": "READ",
-        "security_token": {"redacted": len(json.dumps(secret)) - 2},
-        "n": 1,
-    }
+    assert read["application_properties"] == {"operation": "READ", "security_token": {"redacted": len(secret)}, "n": 1}
     assert "s3cret" not in json.dumps(rows_of(talk)) and secret not in json.dumps(rows_of(talk))
     put, read = _fields(talk, body="base64", secrets=True)
     assert read["application_properties"]["security_token"] == secret

@@ -35,6 +35,13 @@ _SUMMARY: Final = 110
 _SECRETS: Final = frozenset(
     {"connection.start-ok", "connection.secure-ok", "connection.update-secret", "sasl-init", "sasl-response"}
 )
+_REDACTED: Final = '"redacted":'
+"""What a row shows in place of a secret."""
+_TOKENS: Final = (b"put-token", b"security_token")
+"""What says that the text behind it is a token (1.0)."""
+_PUT: Final = '"put-token"'
+"""The operation of a request whose body is a token."""
+_LONGEST_WORD: Final = max(map(len, _TOKENS))
 
 _names = {name: index for index, (name, _) in enumerate(COLUMNS["events"])}
 _EVENT: Final = itemgetter(
@@ -453,6 +460,8 @@ class _Watched:
         """How many of these are kept."""
         self._notable: list[Unit] = []
         """Units between these two that a reader looks for."""
+        self._parts: dict[tuple[str, int, int | None], bytes | None] = {}
+        """The last octets of the messages of 1.0 that go on, by sender, channel and handle; None: they have a token."""
         self._late: dict[int, list[tuple[str, str, str]]] = {}
         """Broken rules of units that haven't come yet."""
         self._signals: list[Signal] = []
@@ -544,7 +553,7 @@ class _Watched:
         stream = self._streams[self._client] if sender == "client" and self._client else self._server()
         if stream is None:
             unit.hidden = "it isn't known who is who"
-        elif event in _SECRETS and not stream.whole:
+        elif self._shows_secret(stream, text, row):
             unit.hidden = "they may show a secret"
         else:
             most = self._bounds.octets
@@ -552,6 +561,31 @@ class _Watched:
             if not unit.frames:
                 unit.hidden = "they are not all in the capture"
         self._keep(unit)
+
+    def _shows_secret(self, stream: Stream, text: str, row: Sequence[Any]) -> bool:
+        """Whether a unit's octets may show a secret: one that its row doesn't show, or the rest of one.
+
+        A token comes behind the words that say that it is one, in the same part of a message or in a later one.
+        """
+        _, _, _, sender, channel, event, size, offset, _, _, _ = _EVENT(row)
+        if event in _SECRETS:
+            return not stream.whole
+        if event != "transfer":
+            return _REDACTED in text
+        fields: dict[str, Any] = json.loads(text)
+        link = sender, channel, fields.get("handle")
+        before = self._parts.pop(link, b"")
+        if before is None or _REDACTED in text or _PUT in text:
+            found = True
+        else:
+            octets = before + stream.read(offset, size, False) if before or fields.get("more") else b""
+            found = any([word in octets for word in _TOKENS])
+            before = octets[-_LONGEST_WORD:]
+        if fields.get("more"):
+            if len(self._parts) >= _LINES:
+                del self._parts[next(iter(self._parts))]
+            self._parts[link] = None if found else before
+        return found
 
     def violation(self, row: Sequence[Any]) -> None:
         """Take a row of the table of violations."""

@@ -69,7 +69,7 @@ class ObservedSession(SessionModel):
     `used` are the links that frames were about since the last gap, by side and handle; None: all, as there was no gap.
     """
 
-    __slots__ = ("assumed", "begun", "ended", "left", "used")
+    __slots__ = ("assumed", "begun", "ended", "heard", "left", "used")
 
     def __init__(self, rules: Rules, initiator: int | None) -> None:
         super().__init__(rules, initiator)
@@ -77,6 +77,8 @@ class ObservedSession(SessionModel):
         self.begun: list[int | None] = [None, None]
         self.ended: list[int | None] = [None, None]
         self.left: dict[tuple[str, int], ObservedLink] = {}
+        self.heard = [0, 0]
+        """How many gaps each side had when its last frame on the session came."""
         self.used: dict[tuple[int, int], None] | None = None
 
     def doubt(self) -> None:
@@ -94,13 +96,18 @@ class ObservedSession(SessionModel):
             link.unknown_credit()
         self.used = {}
 
-    def use(self, side: int, handle: int | None) -> None:
-        """A frame of a side is about a link."""
+    def use(self, side: int, handle: int | None, gaps: int) -> None:
+        """A frame of a side, which has had so many gaps, is about a link."""
+        if handle is None:
+            return
+        halves = self.halves
+        link = halves[side].handles.get(handle)
+        if isinstance(link, ObservedLink):
+            link.heard[side] = gaps
         used = self.used
-        if used is None or handle is None:
+        if used is None:
             return
         used[(side, handle)] = None
-        halves = self.halves
         if len(used) > 2 * (len(halves[0].handles) + len(halves[1].handles)) + _FEW:
             self.used = {key: None for key in used if key[1] in halves[key[0]].handles}
 
@@ -123,6 +130,7 @@ class ObservedModel(ConnectionModel):
         "assumed",
         "blind",
         "bounds",
+        "gaps",
         "most_under_way",
         "outcomes",
         "records",
@@ -130,7 +138,6 @@ class ObservedModel(ConnectionModel):
         "sasl_early",
         "sent",
         "tolerated",
-        "torn",
         "under_way",
         "used",
     )
@@ -145,8 +152,9 @@ class ObservedModel(ConnectionModel):
         self.sent: ObservedDelivery | None = None
         self.assumed = False
         self.blind = False
-        self.torn = [False, False]
-        """Whether something that a side sent wasn't seen."""
+        self.gaps = [0, 0]
+        """How often something that a side sent wasn't seen; of a session or a link that it was heard on since, its end
+        wasn't among that."""
         self.sasl_early = False
         self.tolerated: list[Violation] = []
         self.reported_closed = [False, False]
@@ -184,7 +192,7 @@ class ObservedModel(ConnectionModel):
     def missed(self, side: int) -> None:
         """Something that a side sent wasn't seen: what is open now may be another thing, or further on."""
         self.assumed = True
-        self.torn[side] = True
+        self.gaps[side] += 1
         for half in self.halves:
             half.assume()
         for side, channel in self.used:
@@ -219,7 +227,8 @@ class ObservedModel(ConnectionModel):
             link = session.halves[side].handles.get(handle)
             if link is None or link.sender != side or link.current is not None:
                 return False
-            session.use(side, handle)
+            session.use(side, handle, self.gaps[side])
+        session.heard[side] = self.gaps[side]
         self.used[(side, channel)] = None
         return True
 
@@ -229,11 +238,13 @@ class ObservedModel(ConnectionModel):
         session = halves[side].channels.get(channel)
         if session is None:
             return
+        own, gaps = self._own(session), self.gaps[side]
+        own.heard[side] = gaps
         used[(side, channel)] = None
         if len(used) > 2 * (len(halves[0].channels) + len(halves[1].channels)) + _FEW:
             self.used = {key: None for key in used if key[1] in halves[key[0]].channels}
         if isinstance(frame, (Attach, Flow, Transfer)):
-            self._own(session).use(side, frame.handle)
+            own.use(side, frame.handle, gaps)
         if isinstance(frame, Transfer):
             key, under_way = (channel, frame.handle), self.under_way[side]
             if frame.more and not frame.aborted:
@@ -379,13 +390,13 @@ class ObservedModel(ConnectionModel):
         """The other side has left a session. A side that wasn't heard on it since its octets were lost may have left it
         too: what it sends on that channel from now on may be of another session."""
         half = session.halves[side]
-        if half.state is states.Session.MAPPED and self.torn[side] and (side, half.channel) not in self.used:
+        if half.state is states.Session.MAPPED and self._own(session).heard[side] < self.gaps[side]:
             self._force(side, half.channel, End(), 0, 0)
 
     def _detach_unseen(self, side: int, link: LinkModel, frame: Detach) -> None:
         """The other side has detached a link: as `_end_unseen`, for what comes on that handle."""
         session, half = self._own(link.session), link.halves[side]
-        unheard = self.torn[side] and session.used is not None and (side, half.handle) not in session.used
+        unheard = isinstance(link, ObservedLink) and link.heard[side] < self.gaps[side]
         is_its = session.halves[side].handles.get(half.handle) is link
         if half.state is states.Link.ATTACHED and unheard and is_its:
             self._force_detach(side, session, Detach(half.handle, frame.closed))

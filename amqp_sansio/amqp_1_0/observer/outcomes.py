@@ -108,7 +108,7 @@ class ObservedLink(LinkModel):
 
     DELIVERY = ObservedDelivery
 
-    __slots__ = ("attached", "consumer", "detached", "origin", "suspended")
+    __slots__ = ("attached", "consumer", "detached", "heard", "origin", "suspended")
 
     def __init__(self, session: SessionModel, name: str, sender: int) -> None:
         super().__init__(session, name, sender)
@@ -116,6 +116,8 @@ class ObservedLink(LinkModel):
         self.detached: list[int | None] = [None, None]
         self.origin: Origin | None = (_KINDS[sender], None, False, name or None)
         self.suspended: dict[bytes, ObservedDelivery] = {}
+        self.heard = [0, 0]
+        """How many gaps each side had when its last frame about the link came."""
         self.consumer: Consumer | None = None
 
     @property

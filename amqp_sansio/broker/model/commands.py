@@ -296,14 +296,16 @@ class ChangeWindows(Command):
 
 @record
 class Get(Command):
-    """Acquire the first message of a queue. Returns its Entry, or None if no message is available.
+    """Acquire the first message of a queue that a filter accepts. Returns its Entry, or None if there is none.
 
-    With `settles` it is settled at once. Faults: NOT_FOUND, LOCKED, EXCLUSIVE, NAME_MISSING.
+    With `settles` it is settled at once. A queue remembers how far the last filter has looked, so filters that accept
+    the same should be equal. Faults: NOT_FOUND, LOCKED, EXCLUSIVE, NAME_MISSING.
     """
 
     owner: Owner
     queue: str
     settles: bool = False
+    filter: Filter | None = None
 
 
 @record

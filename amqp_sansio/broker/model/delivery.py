@@ -423,15 +423,19 @@ class Delivery:
 
     def wake(self, consumer: Consumer) -> None:
         """Wake a consumer that may have room now."""
-        if not consumer.waiting and not consumer.is_cancelled:
+        if consumer.is_cancelled:
+            return
+        if not consumer.waiting:
             self._wake(consumer)
+        elif not consumer.acquires:
+            # It may have been given something to see again.
+            self.look_again(consumer.queue)
 
     def _wake(self, consumer: Consumer) -> None:
         """Return a consumer that has room to its queue's rotation."""
         if consumer.has_room():
             queue = consumer.queue
-            if consumer.acquires:
-                queue.wake(consumer)
+            queue.wake(consumer)
             if queue.ready:
                 self.runnable[queue] = None
 
@@ -469,18 +473,16 @@ class Delivery:
         self.expire(queue)
         return not queue.is_deleted and queue not in self.late
 
-    def run(self, queue: Queue, *, is_changed: bool = True) -> None:
-        """Deliver a queue's messages to the consumers that have room: those that acquire in rotation. Unless it
-        `is_changed` it goes on where an earlier turn was over."""
+    def run(self, queue: Queue) -> None:
+        """Deliver a queue's messages to the consumers that have room: those that acquire in rotation."""
         if self.late and queue in self.late:
             return
         if queue.held:
             queue.was_passed = True
             return
         ledger = self._ledger
-        if queue.browsers:
-            self._show(queue, is_changed=is_changed)
-        count = queue.ready
+        if queue.showing:
+            self._show(queue)
         while queue.turns and self._is_fresh(queue) and (entry := queue.first()) is not None:
             if ledger.room <= 0 and ledger.is_spent:
                 self.waiting[queue] = None
@@ -498,8 +500,8 @@ class Delivery:
                 break
         if not queue.is_deleted:
             self._watch_head(queue)
-        if queue.browsers and queue.ready < count:
-            # A message that had no room in a browser's windows may be gone.
+        if queue.showing:
+            # A message that had no room in a browser's windows is gone.
             self._show(queue)
 
     def run_next(self) -> None:
@@ -507,28 +509,23 @@ class Delivery:
         queue = next(iter(self.waiting))
         del self.waiting[queue]
         if not queue.is_deleted:
-            self.run(queue, is_changed=False)
+            self.run(queue)
 
-    def _show(self, queue: Queue, *, is_changed: bool = True) -> None:
-        """Deliver to browsers: to those that an earlier turn has left, and to all if there is something new."""
+    def _show(self, queue: Queue) -> None:
+        """Deliver to the browsers that may have something to see."""
         ledger = self._ledger
         showing = queue.showing
-        queue.shows_again = queue.shows_again or is_changed
-        while showing or queue.shows_again:
-            if not showing:
-                queue.shows_again = False
-                showing.extend(queue.browsers.values())
-            while showing:
-                if ledger.room <= 0 and ledger.is_spent:
-                    self.waiting[queue] = None
-                    return
-                room, browser = ledger.room, showing[0]
-                if not browser.is_cancelled and not self._browse(queue, browser):
-                    return
-                showing.popleft()
-                if ledger.room == room:
-                    # One that has nothing to see costs a step too.
-                    ledger.room -= 1
+        while showing:
+            if ledger.room <= 0 and ledger.is_spent:
+                self.waiting[queue] = None
+                return
+            room, browser = ledger.room, showing[0]
+            if not browser.is_cancelled and not self._browse(queue, browser):
+                return
+            showing.popleft()
+            if ledger.room == room:
+                # One that has nothing to see costs a step too.
+                ledger.room -= 1
 
     def _browse(self, queue: Queue, browser: Consumer) -> bool:
         """Deliver to a browser the messages it hasn't seen; return whether the turn's budget was enough."""
@@ -541,12 +538,13 @@ class Delivery:
             if not browser.wants(entry):
                 continue
             if not browser.has_room_for(entry.message):
-                browser.waiting = False
+                queue.put_aside(browser, entry)
                 return True
             browser.take(entry)
             self._effects.append(Deliver(browser, entry))
             if self._history is not None:
                 self._note_delivered(entry, browser)
+        queue.watch(browser)
         return True
 
     def _offer(self, queue: Queue) -> None:
@@ -614,7 +612,7 @@ class Delivery:
 
     def look_again(self, queue: Queue) -> None:
         """Run the queue again after a message left that consumers may have lacked the room for."""
-        if queue.ready and (queue.turns or queue.browsers):
+        if queue.ready and (queue.turns or queue.showing):
             self.runnable[queue] = None
 
     def get(self, command: commands.Get) -> Entry | None:
@@ -626,7 +624,7 @@ class Delivery:
             raise Fault(FaultKind.EXCLUSIVE, text)
         queue.used_at = self._ledger.now
         self.catch_up(queue)
-        entry = queue.first_for(owner, self._ledger)
+        entry = queue.first_for(owner, self._ledger, command.filter)
         if entry is None:
             return None
         queue.acquire(entry, owner, None)

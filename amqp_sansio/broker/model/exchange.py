@@ -13,7 +13,7 @@ from ...errors import CodecError
 from .faults import Fault, FaultKind
 from .headers import HeadersIndex, comparable_items, match_mode
 from .options import NO_ARGUMENTS, as_text
-from .sizes import BINDING_OCTETS, EXCHANGE_OCTETS, PAIR_OCTETS, WORD_OCTETS, octets_of
+from .sizes import BINDING_OCTETS, EXCHANGE_OCTETS, GIVEN_OCTETS, PAIR_OCTETS, WORD_OCTETS, octets_of
 from .topic import TopicTrie
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 BindingKey: TypeAlias = tuple[str, str, str, Hashable]
 """Kind and name of the destination, the routing key, and a key for the arguments: None for any."""
+_Given: TypeAlias = tuple[tuple[str, str] | None, str | None, Hashable]
+"""Kind and name of the destination, or None, the routing key, or None, and a key for the arguments."""
 
 
 class Destination:
@@ -90,7 +92,7 @@ class Binding:
         routing key (0-10)."""
         self.key: BindingKey = binding_key(destination, routing_key, arguments, True)
         """Identifies it within its exchange, as computed by `binding_key`."""
-        self.octets = BINDING_OCTETS + len(routing_key) + (2 * octets_of(arguments) if arguments else 0)
+        self.octets = BINDING_OCTETS + len(routing_key) + (GIVEN_OCTETS + 2 * octets_of(arguments) if arguments else 0)
         """What it counts for, in `Ledger.topology`."""
 
     def __repr__(self) -> str:
@@ -111,6 +113,7 @@ class Exchange(Destination):
     __slots__ = (
         "_by_destination",
         "_by_routing_key",
+        "_given",
         "_with_arguments",
         "alternate",
         "arguments",
@@ -166,6 +169,8 @@ class Exchange(Destination):
         """The bindings again, for questions by routing key."""
         self._with_arguments: dict[tuple[str, str, str], dict[BindingKey, None]] = {}
         """Bindings with arguments, by the rest of their key, for callers that ignore arguments."""
+        self._given: dict[_Given, int] = {}
+        """How many bindings have some arguments: in all, to each destination, and with each routing key."""
 
     # Bindings.
 
@@ -191,6 +196,8 @@ class Exchange(Destination):
         self._by_routing_key.setdefault(routing_key, {})[key] = binding
         if arguments:
             self._with_arguments.setdefault((kind, name, routing_key), {})[key] = None
+            for given in _givens(key):
+                self._given[given] = self._given.get(given, 0) + 1
         if isinstance(destination, Exchange):
             self.forwards += 1
         self.was_bound = True
@@ -220,6 +227,10 @@ class Exchange(Destination):
             del same[key]
             if not same:
                 del self._with_arguments[kind, name, routing_key]
+            for given in _givens(key):
+                self._given[given] -= 1
+                if not self._given[given]:
+                    del self._given[given]
         if isinstance(destination, Exchange):
             self.forwards -= 1
         self._removed(binding)
@@ -242,15 +253,37 @@ class Exchange(Destination):
         """Return all bindings to one destination, in order."""
         return self._by_destination.get(destination, {}).values()
 
-    def bindings_with(self, routing_key: str) -> Collection[Binding]:
-        """Return all bindings with one routing key, in order."""
-        return self._by_routing_key.get(routing_key, {}).values()
-
     def bindings_of(self, destination: Destination, routing_key: str) -> list[Binding]:
         """Return the bindings to one destination with one routing key, which differ in their arguments."""
         kind, name, _, _ = binding_key(destination, routing_key, NO_ARGUMENTS, True)
         keys = (kind, name, routing_key, ()), *self._with_arguments.get((kind, name, routing_key), ())
         return [self.bindings[key] for key in keys if key in self.bindings]
+
+    def is_bound(
+        self,
+        destination: Destination | None = None,
+        routing_key: str | None = None,
+        arguments: Mapping[str, Any] = NO_ARGUMENTS,
+    ) -> bool:
+        """Whether there is a binding to a destination, with a routing key, with equal arguments; what isn't given
+        doesn't count. None of the bindings is looked at. Raises Fault: BAD_ARGUMENT, for unreadable arguments."""
+        if not arguments:
+            if destination is None:
+                return bool(self.bindings) if routing_key is None else routing_key in self._by_routing_key
+            if routing_key is None:
+                return destination in self._by_destination
+            kind, name, _, _ = binding_key(destination, routing_key, NO_ARGUMENTS, False)
+            return (kind, name, routing_key, ()) in self.bindings or (kind, name, routing_key) in self._with_arguments
+        try:
+            wanted = comparable_items(arguments)
+        except CodecError as error:
+            raise _unreadable(error) from error
+        if destination is None:
+            return (None, routing_key, wanted) in self._given
+        kind, name, _, _ = binding_key(destination, "", NO_ARGUMENTS, False)
+        if routing_key is None:
+            return ((kind, name), None, wanted) in self._given
+        return (kind, name, routing_key, wanted) in self.bindings
 
     def _find(self, key: BindingKey) -> Binding | None:
         kind, name, routing_key, arguments = key
@@ -572,6 +605,12 @@ def predeclared() -> tuple[Exchange, ...]:
         *[each(f"amq.{each.type}", durable=True) for each in TYPES.values()],
         HeadersExchange("amq.match", durable=True),
     )
+
+
+def _givens(key: BindingKey) -> tuple[_Given, ...]:
+    """Return under what a binding with arguments counts in `Exchange._given`."""
+    kind, name, routing_key, arguments = key
+    return (None, None, arguments), ((kind, name), None, arguments), (None, routing_key, arguments)
 
 
 def _unreadable(error: CodecError) -> Fault:

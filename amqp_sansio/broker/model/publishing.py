@@ -327,7 +327,7 @@ class Publishing:
             self._replace(queue, entry)
         queue.put(entry)
         self._ledger.hold(message)
-        if queue.turns or queue.browsers:
+        if queue.turns or queue.showing:
             self._runnable[queue] = None
         if not queue.is_plain and (options.max_length is not None or options.max_octets is not None):
             self._delivery.run(queue)

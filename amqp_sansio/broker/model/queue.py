@@ -231,7 +231,7 @@ class Consumer:
         self.cursors: list[int] = []
         """For browsers: by priority level, the position up to which they have seen the queue."""
         self.waiting = False
-        """Whether it is in the queue's rotation of consumers."""
+        """Whether it is in the queue's rotation of consumers; a browser: whether the queue will show it what comes."""
         self.served = 0
         """The number of the queue's last delivery to it; for a new consumer, of the last delivery before it came."""
         self.is_cancelled = False
@@ -469,7 +469,8 @@ class Queue(Destination):
 
     Between commands these hold: `ready` and `unsettled` are the numbers of its available and acquired entries; an
     acquiring consumer that has room is in the rotation (`turns`) or in `cramped`, unless another is the single active
-    one; what all of these have declined lies below `offered`.
+    one; what all of these have declined lies below `offered`. A browser that has room is in `showing`, `watching` or
+    `cramped`.
     """
 
     __slots__ = (
@@ -518,8 +519,8 @@ class Queue(Destination):
         "ready",
         "regrouped",
         "returning",
+        "searched",
         "showing",
-        "shows_again",
         "standby",
         "turns",
         "unsettled",
@@ -527,6 +528,7 @@ class Queue(Destination):
         "vhost",
         "was_passed",
         "was_scanned",
+        "watching",
     )
 
     def __init__(
@@ -610,9 +612,9 @@ class Queue(Destination):
         self.browsers: dict[int, Consumer] = {}
         """Those that don't acquire, by number."""
         self.showing: deque[Consumer] = deque()
-        """The browsers that are still to be looked at."""
-        self.shows_again = False
-        """Whether all of them are to be looked at once more behind those."""
+        """The browsers that may have something to see, and have room; some may be cancelled."""
+        self.watching: dict[tuple[int, ...], dict[int, Consumer]] = {}
+        """Those that have seen everything and have room, by `Consumer.cursors`: most have the same."""
         self.choosy = 0
         """Number of acquiring consumers that may leave messages to others."""
         self.judges: dict[int, Consumer] = {}
@@ -648,6 +650,8 @@ class Queue(Destination):
         self.regrouped = 0
         """Number of changes after which messages may be taken that were looked at before: a group is free, or one of
         its messages has come back."""
+        self.searched: Search | None = None
+        """How far it was searched for a message that a filter accepts, for the last such filter, by whoever fetched."""
         self.links = 0
         """How many 1.0 links use it."""
         self.used_at = now
@@ -728,6 +732,10 @@ class Queue(Destination):
             heappush(self.expiring, (entry.expires, entry.position, entry))
         if self.cramped:
             self._loosen(entry)
+        if self.searched is not None:
+            self.searched.is_passed_by(entry)
+        if self.watching:
+            self._show(entry)
         if entry.linked:
             return
         if self.groups and entry.position < self.next_position - 1:
@@ -826,24 +834,27 @@ class Queue(Destination):
                 return level[0]
         return None
 
-    def first_for(self, owner: Owner, ledger: Budget) -> Entry | None:
-        """Return the next available message for an owner that fetches.
+    def first_for(self, owner: Owner, ledger: Budget, filter: Filter | None = None) -> Entry | None:
+        """Return the next available message for an owner that fetches, of those that a filter accepts.
 
-        Messages whose groups others hold cost a step each, once for each owner until a group is free, or one of them
-        comes back. Raises Postponed where the turn's budget is spent.
+        Messages whose groups others hold cost a step each, once for each owner and filter until a group is free, or one
+        of them comes back; those that the filter declines once for all owners. Raises Postponed where the turn's budget
+        is spent.
         """
         if not self.groups:
-            return self.first()
-        searched = owner.searched
-        if searched is None or searched.queue is not self or searched.regrouped != self.regrouped:
-            searched = owner.searched = Search(self)
-        for entry in self.unseen(searched.cursors):
-            if self.may_take(entry, owner):
+            first = self.first()
+            if filter is None or first is None or filter.accepts(first.message):
+                return first
+            if self.searched is None or self.searched.filter != filter:
+                self.searched = Search(self, filter)
+            return self.searched.first(ledger)
+        found = owner.searched
+        if found is None or found.queue is not self or found.filter != filter or found.regrouped != self.regrouped:
+            found = owner.searched = Search(self, filter)
+        for entry in self.unseen(found.cursors):
+            if self.may_take(entry, owner) and (filter is None or filter.accepts(entry.message)):
                 return entry
-            ledger.room -= 1
-            if ledger.room <= 0 and ledger.is_spent:
-                searched.cursors[entry.priority] = entry.position
-                raise Postponed
+            found.pay(ledger, entry)
         return None
 
     def oldest(self) -> Entry | None:
@@ -935,6 +946,7 @@ class Queue(Destination):
         self._uncramp(consumer)
         if not consumer.acquires:
             del self.browsers[consumer.number]
+            self._forget_browser(consumer)
         elif consumer.is_choosy:
             self.choosy -= 1
         self.judges.pop(consumer.number, None)
@@ -942,7 +954,7 @@ class Queue(Destination):
             self.groups = {group: hold for group, hold in self.groups.items() if hold.who is not consumer}
             self.regrouped += 1
             self._look_again()
-        if consumer.waiting:
+        if consumer.waiting and consumer.acquires:
             self.rest(consumer)
         if self.exclusive_consumer is consumer:
             self.exclusive_consumer = None
@@ -955,7 +967,13 @@ class Queue(Destination):
                 self.wake(self.active)
 
     def wake(self, consumer: Consumer) -> None:
-        """Return an acquiring consumer with room to the rotation, unless another one is the single active consumer."""
+        """Return an acquiring consumer with room to the rotation, unless another one is the single active consumer; a
+        browser to those that are shown messages."""
+        if not consumer.acquires:
+            consumer.waiting = True
+            self._uncramp(consumer)
+            self.showing.append(consumer)
+            return
         if self.active is not None and consumer is not self.active:
             return
         consumer.waiting = True
@@ -1066,6 +1084,24 @@ class Queue(Destination):
                         yield entry
                         cursors[number] = max(cursors[number], entry.position)
 
+    def watch(self, browser: Consumer) -> None:
+        """Keep a browser that has seen everything until something comes that is behind its cursors."""
+        self.watching.setdefault(tuple(browser.cursors), {})[browser.number] = browser
+
+    def show_again(self, browser: Consumer, entry: Entry) -> None:
+        """Take back that a browser was shown a message."""
+        was_watching = self._watches_no_more(browser)
+        cursors = browser.cursors
+        cursors[entry.priority] = min(cursors[entry.priority], entry.position - 1)
+        if was_watching:
+            self.showing.append(browser)
+
+    def put_aside(self, browser: Consumer, entry: Entry) -> None:
+        """Leave a browser alone that has no room for a message, until it has, or until the message is gone."""
+        browser.waiting = False
+        if browser.has_room():
+            self._cramp(browser, entry)
+
     def leave(self, entry: Entry) -> None:
         """Return the consumers that had no room for this message to the rotation, now that it is unavailable."""
         blocked = self.blocking.get(_order(entry))
@@ -1074,6 +1110,27 @@ class Queue(Destination):
                 self.wake(consumer)
 
     # Internals.
+
+    def _show(self, entry: Entry) -> None:
+        """Show a message that has become available to the browsers that haven't seen it."""
+        level, position = entry.priority, entry.position
+        for cursors in [each for each in self.watching if each[level] < position]:
+            self.showing.extend(self.watching.pop(cursors).values())
+
+    def _forget_browser(self, browser: Consumer) -> None:
+        """A browser is cancelled."""
+        if not self._watches_no_more(browser) and len(self.showing) > 2 * len(self.browsers) + _FEW:
+            self.showing = deque([each for each in self.showing if not each.is_cancelled])
+
+    def _watches_no_more(self, browser: Consumer) -> bool:
+        """Take a browser out of those that have seen everything; return whether it was one."""
+        place = tuple(browser.cursors)
+        alike = self.watching.get(place)
+        if alike is None or alike.pop(browser.number, None) is None:
+            return False
+        if not alike:
+            del self.watching[place]
+        return True
 
     def _cramp(self, consumer: Consumer, entry: Entry) -> None:
         """Note that a consumer has some room, but too little for a message."""
@@ -1176,20 +1233,67 @@ class Queue(Destination):
 
 
 class Search:
-    """How far an owner has looked at a queue's messages, whose groups others hold, by level.
+    """How far a queue's messages were looked at, by level, for one that can be fetched.
 
-    It counts while `regrouped` is that of the queue.
+    An owner's, where others hold groups, counts while `regrouped` is that of the queue. A queue's own, for a filter,
+    goes on for good: it learns of each message that comes back.
     """
 
-    __slots__ = ("cursors", "queue", "regrouped")
+    __slots__ = ("_again", "_places", "cursors", "filter", "queue", "regrouped")
 
-    def __init__(self, queue: Queue) -> None:
+    def __init__(self, queue: Queue, filter: Filter | None) -> None:
         self.queue = queue
         """The one that was looked at."""
+        self.filter = filter
+        """What accepts the messages that were looked for; None: all are."""
         self.regrouped = queue.regrouped
-        """What `Queue.regrouped` was then: with another value the look begins anew."""
+        """What `Queue.regrouped` was then: with another value an owner's look begins anew."""
         self.cursors = [-1] * (queue.levels_high + 1)
         """By level of priority, the position up to which nothing can be taken."""
+        self._again: dict[tuple[int, int], Entry] = {}
+        """Messages up to there that have come back since, by their place; some may be gone again."""
+        self._places: list[tuple[int, int]] = []
+        """These places, as a heap."""
+
+    def is_passed_by(self, entry: Entry) -> None:
+        """Look again at a message that has come back."""
+        place = _order(entry)
+        if entry.position <= self.cursors[entry.priority] and place not in self._again:
+            self._again[place] = entry
+            heappush(self._places, place)
+            if len(self._again) > 2 * self.queue.ready + _FEW:
+                self._again = {place: each for place, each in self._again.items() if each.state is _AVAILABLE}
+                self._places = list(self._again)
+                heapify(self._places)
+
+    def first(self, ledger: Budget) -> Entry | None:
+        """Return the first available message that the filter accepts. Raises Postponed where the turn's budget is
+        spent: the next call goes on from there."""
+        back = self._first_back()
+        for entry in self.queue.unseen(self.cursors):
+            if back is not None and _order(back) < _order(entry):
+                return back
+            if self.filter is None or self.filter.accepts(entry.message):
+                return entry
+            self.pay(ledger, entry)
+        return back
+
+    def pay(self, ledger: Budget, entry: Entry) -> None:
+        """Count the look at a message that can't be taken. Raises Postponed."""
+        ledger.room -= 1 if self.filter is None else self.filter.cost
+        if ledger.room <= 0 and ledger.is_spent:
+            self.cursors[entry.priority] = entry.position
+            raise Postponed
+
+    def _first_back(self) -> Entry | None:
+        """The first of those that have come back."""
+        places = self._places
+        while places:
+            entry = self._again[places[0]]
+            if entry.state is _AVAILABLE and (self.filter is None or self.filter.accepts(entry.message)):
+                return entry
+            del self._again[heappop(places)]
+        return None
 
 
 class VirtualHost:

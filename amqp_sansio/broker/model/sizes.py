@@ -11,6 +11,8 @@ from typing import Any, Final
 QUEUE_OCTETS: Final = 1536
 EXCHANGE_OCTETS: Final = 768
 BINDING_OCTETS: Final = 640
+GIVEN_OCTETS: Final = 640
+"""For a binding with arguments, by which it is found."""
 CONSUMER_OCTETS: Final = 768
 WORD_OCTETS: Final = 384
 """For each node in the tree of a topic exchange."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ....amqp_0_10.codec.records import ExchangeBoundResult, ExchangeQueryResult, QueueQueryResult
@@ -33,13 +33,10 @@ if TYPE_CHECKING:
         QueuePurge,
         QueueQuery,
     )
-    from ...model.exchange import Binding
     from .sessions import Result, ServedSession, SessionFrontend
 
 _SELECTOR: Final = "x-filter-jms-selector"
 """The selector that Qpid's JMS client sends with every binding to a topic exchange; an empty one selects everything."""
-_PER_STEP: Final = 32
-"""Bindings that are compared in a step of a turn."""
 
 # Exchanges.
 
@@ -116,20 +113,16 @@ def bound(front: SessionFrontend, session: ServedSession, command: ExchangeBound
         return ExchangeBoundResult(exchange_not_found=exchange is None, queue_not_found=misses_queue)
     if not exchange.name:
         return _bound_by_default(vhost.queues, command)
-    result: dict[str, bool] = {}
-    found: Collection[Binding] = exchange.bindings.values()
-    if queue is not None:
-        found = _narrow(found, result, "queue_not_matched", exchange.bindings_to(queue))
-    key = command.binding_key
-    if key is not None:
+    result = {"queue_not_matched": queue is not None and not exchange.is_bound(queue)}
+    if result["queue_not_matched"]:
         # Without a binding to the queue it is asked whether there is one with this key at all.
-        same_key = exchange.bindings_with(key) if queue is None or result else exchange.bindings_of(queue, key)
-        found = _narrow(found, result, "key_not_matched", same_key)
-    arguments = command.arguments
-    if arguments:
-        front.ledger.room -= len(found) // _PER_STEP
-        same = [each for each in found if _equal(each.arguments, arguments)]
-        _narrow(found, result, "args_not_matched", same)
+        queue = None
+    key = command.binding_key
+    result["key_not_matched"] = key is not None and not exchange.is_bound(queue, key)
+    if result["key_not_matched"]:
+        key = None
+    arguments = command.arguments or NO_ARGUMENTS
+    result["args_not_matched"] = bool(arguments) and not exchange.is_bound(queue, key, arguments)
     return ExchangeBoundResult(**result)
 
 
@@ -199,16 +192,6 @@ def _refuse_unknown(arguments: Mapping[str, Any], text: str) -> None:
         raise Fault(FaultKind.UNKNOWN_ARGUMENT, f"{text}, {name!r} was given", "arguments")
 
 
-def _narrow(
-    found: Collection[Binding], result: dict[str, bool], name: str, matching: Collection[Binding]
-) -> Collection[Binding]:
-    """Return the bindings that match; if none does, note that in `result` and return all."""
-    if matching:
-        return matching
-    result[name] = True
-    return found
-
-
 def _bound_by_default(queues: Iterable[str], command: ExchangeBound) -> ExchangeBoundResult:
     """Answer for the default exchange, to which every queue is bound by its name alone."""
     key, queue = command.binding_key, command.queue
@@ -216,7 +199,3 @@ def _bound_by_default(queues: Iterable[str], command: ExchangeBound) -> Exchange
         key_not_matched=key is not None and (key != queue if queue else key not in queues),
         args_not_matched=bool(command.arguments),
     )
-
-
-def _equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return dict(one) == dict(other)

@@ -341,8 +341,6 @@ def _has_room(window: Window) -> bool:
 
 def _put_back(front: SessionFrontend, consumer: Consumer, entry: Entry) -> None:
     if not consumer.acquires:
-        # Show it again.
-        cursors = consumer.cursors
-        cursors[entry.priority] = min(cursors[entry.priority], entry.position - 1)
+        consumer.queue.show_again(consumer, entry)
     elif entry.owner is consumer.owner:
         front.hub.apply(Settle(consumer.owner, (entry,), Outcome.RELEASE))

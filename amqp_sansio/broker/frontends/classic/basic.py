@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ....errors import LimitExceeded, LocalProtocolError
-from ...model.commands import NO_ARGUMENTS, Acquire, Cancel, DeclareQueue, Get, Outcome, Settle, Subscribe
+from ...model.commands import NO_ARGUMENTS, Cancel, Get, Outcome, Settle, Subscribe
 from ...model.options import is_whole
 from ...model.queue import Window
 from ...model.states import State
 from ...rabbitmq import advice, deprecated
 from . import direct_reply, timeouts
-from .channel import BASIC, FILE, STREAM, ClassFilter, ClassicConsumer, class_of
+from .channel import BASIC, FILE, STREAM, ClassFilter, ClassicConsumer
 from .contents import counted
 from .errors import NOT_IMPLEMENTED, PRECONDITION_FAILED, Refusal
 from .topology import queue_name
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _ACQUIRED: Final = State.ACQUIRED
 _ACCEPT: Final = Outcome.ACCEPT
 _PRIORITY: Final = "x-priority"
+_OF_BASIC: Final = ClassFilter(BASIC)
 
 
 # Prefetch.
@@ -164,24 +165,8 @@ def _get(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
 
 def _first(front: ChannelFrontend, channel: ClassicChannel, name: str, settles: bool) -> Entry | None:
     """Return the first message of a queue; in 0-8 the first one of the basic class."""
-    hub, owner = front.hub, channel.owner
-    queue = owner.vhost.queues.get(name)
-    first = queue.first_for(owner, front.ledger) if queue is not None and front.is_old else None
-    if queue is None or first is None or class_of(first.message) == BASIC:
-        found: Entry | None = hub.apply(Get(owner, name, settles))
-        return found
-    hub.apply(DeclareQueue(owner, name, passive=True))
-    for entry in queue.available():
-        if class_of(entry.message) == BASIC:
-            hub.apply(Acquire(owner, (entry,)))
-            history = hub.model.history
-            if history is not None:
-                where = owner.vhost.name
-                history.add("got", hub.now, where, entry.message, owner, queue=name, redelivered=entry.redelivered)
-            if settles:
-                hub.apply(Settle(owner, (entry,), _ACCEPT))
-            return entry
-    return None
+    found: Entry | None = front.hub.apply(Get(channel.owner, name, settles, _OF_BASIC if front.is_old else None))
+    return found
 
 
 # Settling.

@@ -46,6 +46,12 @@ class ClassFilter(Filter):
         """Whether it is of the class; messages of other versions count as basic."""
         return class_of(message) == self.class_id
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ClassFilter) and other.class_id == self.class_id
+
+    def __hash__(self) -> int:
+        return hash((ClassFilter, self.class_id))
+
 
 def class_of(message: Message) -> int:
     """Return the content class of a message."""

@@ -123,9 +123,7 @@ def _is_bound(exchange: Exchange, queue: Queue | None, routing_key: str) -> bool
     if not exchange.name:
         # Every queue is bound to the nameless exchange by its own name.
         return queue is not None and routing_key in ("", queue.name)
-    if queue is None:
-        return bool(exchange.bindings_with(routing_key) if routing_key else exchange.bindings)
-    return bool(exchange.bindings_of(queue, routing_key) if routing_key else exchange.bindings_to(queue))
+    return exchange.is_bound(queue, routing_key or None)
 
 
 def _missing(queue: str, routing_key: str) -> tuple[int, str]:
