@@ -76,7 +76,7 @@ class ClientRunner:
             attempts: list[Attempt] = []
             while not attempts or is_to_be_repeated(case, attempts):
                 attempts.append(self._attempt(case))
-            yield result_of(case, attempts, self.profile.get(case.name), died=False)
+            yield result_of(case, attempts, self.profile.get(case.name))
 
     def _start(self, version: str, order: Order) -> Program:
         return self.starter(order.environment(version, f"amqp://guest:guest@{self.listener.address}/"))
