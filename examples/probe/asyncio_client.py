@@ -1,4 +1,4 @@
-"""The asyncio client of this project as a client under test, in 0-9-1 and 1.0.
+"""The asyncio client of this project as a client under test, in 0-8, 0-9-1 and 1.0.
 
 Run `amqp-sansio probe --client 'python -m examples.probe.asyncio_client'`.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from amqp_sansio import AMQP_0_9_1, AMQP_1_0, ConsumerEnded, EndpointClosed
-from amqp_sansio.amqp_0_9_1 import Blocked, Unblocked
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, ConsumerEnded, EndpointClosed, amqp_0_8
+from amqp_sansio.amqp_0_9_1 import Blocked, MessageReturned, Unblocked
 from amqp_sansio_asyncio import connect
 from amqp_sansio_asyncio.messaging import connect as connect_any
-from examples.probe.shim import Wanted, ended, left, outcome_of, published, received, say, wanted
+from examples.probe.shim import Wanted, ended, left, outcome_of, published, received, returned, say, wanted
 
 
 async def keep_open(told: Wanted) -> None:
@@ -22,7 +22,7 @@ async def keep_open(told: Wanted) -> None:
             say("opened")
             left(await connection.wait_closed())
         return
-    async with connect(told.url, version=AMQP_0_9_1) as classic:
+    async with connect(told.url, version=AMQP_0_8 if told.version == "0-8" else AMQP_0_9_1) as classic:
         say("opened")
         async for event in classic.events(Blocked, Unblocked):
             say("blocked" if isinstance(event, Blocked) else "unblocked")
@@ -36,6 +36,16 @@ async def publish(told: Wanted) -> None:
             sender = await session.open_sender(told.queue)
             await _tell([(await sender.send(body, wait=False)).result for body in bodies])
             await sender.close()
+        return
+    if told.version == "0-8":
+        async with connect(told.url, version=AMQP_0_8) as old, old.open_channel() as channel:
+            came_back = channel.events(MessageReturned)
+            for body in bodies:
+                await channel.publish(body, routing_key=told.queue, mandatory=True)
+            # There are no confirms. What the server returns comes before the answer to what is asked later.
+            await channel.call(amqp_0_8.BasicQos(0, 1))
+            await channel.close()
+            returned(bodies, [each.body async for each in came_back])
         return
     async with connect(told.url, version=AMQP_0_9_1) as classic, classic.open_channel(confirm=True) as channel:
         sent = [await channel.publish(each, routing_key=told.queue, mandatory=True, wait=False) for each in bodies]
@@ -64,7 +74,8 @@ async def consume(told: Wanted) -> None:
                 await (message.reject() if told.reject else message.accept())
             await receiver.close()
         return
-    async with connect(told.url, version=AMQP_0_9_1) as classic, classic.open_channel() as channel:
+    version = AMQP_0_8 if told.version == "0-8" else AMQP_0_9_1
+    async with connect(told.url, version=version) as classic, classic.open_channel() as channel:
         deliveries = channel.consume(told.queue)
         for _ in range(told.messages):
             delivery = await anext(deliveries)
@@ -83,7 +94,7 @@ async def rpc(told: Wanted) -> None:
 
 def main() -> None:
     """Do what the environment says."""
-    told = wanted("0-9-1", "1.0")
+    told = wanted("0-8", "0-9-1", "1.0")
     try:
         asyncio.run({"open": keep_open, "publish": publish, "consume": consume, "rpc": rpc}[told.do](told))
     except ConsumerEnded:

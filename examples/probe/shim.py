@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple, NoReturn
 
 from amqp_sansio import CloseReport, EndpointClosed
@@ -66,6 +67,12 @@ def say(event: str, **about: object) -> None:
 def published(number: int, outcome: str) -> None:
     """Tell what became of a message: "accepted", "rejected", "released", "modified", "returned" or "unknown"."""
     say("published", number=number, outcome=outcome)
+
+
+def returned(bodies: Sequence[bytes], came_back: Collection[bytes]) -> None:
+    """Tell of all messages where nobody confirms them: those that the server returned, and nothing of the others."""
+    for number, body in enumerate(bodies, 1):
+        published(number, "returned" if body in came_back else "unknown")
 
 
 def received(body: bytes | str, redelivered: bool) -> None:

@@ -1,4 +1,4 @@
-"""The blocking client of this project as a client under test, in 0-9-1 and 1.0.
+"""The blocking client of this project as a client under test, in 0-8, 0-9-1 and 1.0.
 
 Run `amqp-sansio probe --client 'python -m examples.probe.sync_client'`.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from amqp_sansio import AMQP_0_9_1, AMQP_1_0, ConsumerEnded, EndpointClosed
-from amqp_sansio.amqp_0_9_1 import Blocked, Unblocked
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, ConsumerEnded, EndpointClosed, amqp_0_8
+from amqp_sansio.amqp_0_9_1 import Blocked, MessageReturned, Unblocked
 from amqp_sansio_sync import connect
 from amqp_sansio_sync.messaging import connect as connect_any
-from examples.probe.shim import Wanted, ended, left, outcome_of, published, received, say, wanted
+from examples.probe.shim import Wanted, ended, left, outcome_of, published, received, returned, say, wanted
 
 
 def keep_open(told: Wanted) -> None:
@@ -22,7 +22,7 @@ def keep_open(told: Wanted) -> None:
             say("opened")
             left(connection.wait_closed())
         return
-    with connect(told.url, version=AMQP_0_9_1) as classic:
+    with connect(told.url, version=AMQP_0_8 if told.version == "0-8" else AMQP_0_9_1) as classic:
         say("opened")
         for event in classic.events(Blocked, Unblocked):
             say("blocked" if isinstance(event, Blocked) else "unblocked")
@@ -36,6 +36,16 @@ def publish(told: Wanted) -> None:
             sender = session.open_sender(told.queue)
             _tell([sender.send(body, wait=False).result for body in bodies])
             sender.close()
+        return
+    if told.version == "0-8":
+        with connect(told.url, version=AMQP_0_8) as old, old.open_channel() as channel:
+            came_back = channel.events(MessageReturned)
+            for body in bodies:
+                channel.publish(body, routing_key=told.queue, mandatory=True)
+            # There are no confirms. What the server returns comes before the answer to what is asked later.
+            channel.call(amqp_0_8.BasicQos(0, 1))
+            channel.close()
+            returned(bodies, [each.body for each in came_back])
         return
     with connect(told.url, version=AMQP_0_9_1) as classic, classic.open_channel(confirm=True) as channel:
         _tell([channel.publish(each, routing_key=told.queue, mandatory=True, wait=False).result for each in bodies])
@@ -63,7 +73,8 @@ def consume(told: Wanted) -> None:
                 message.reject() if told.reject else message.accept()
             receiver.close()
         return
-    with connect(told.url, version=AMQP_0_9_1) as classic, classic.open_channel() as channel:
+    classic = connect(told.url, version=AMQP_0_8 if told.version == "0-8" else AMQP_0_9_1)
+    with classic, classic.open_channel() as channel:
         deliveries = channel.consume(told.queue)
         for _ in range(told.messages):
             delivery = next(deliveries)
@@ -81,7 +92,7 @@ def rpc(told: Wanted) -> None:
 
 def main() -> None:
     """Do what the environment says."""
-    told = wanted("0-9-1", "1.0")
+    told = wanted("0-8", "0-9-1", "1.0")
     try:
         {"open": keep_open, "publish": publish, "consume": consume, "rpc": rpc}[told.do](told)
     except ConsumerEnded:

@@ -47,6 +47,9 @@ KNOWN: Mapping[str, frozenset[str]] = {
             "1.0/transport/link/unattached-handle/client",
         }
     ),
+    "amqplib_0_8": frozenset(
+        {"0-8/connection.start/client-cannot-do-version/client/version-7-3", "0-8/connection.close/discard/client"}
+    ),
     "amqplib": frozenset({"0-9-1/connection.start/client-support/client/version-7-3"}),
     "amqp091_go": frozenset(
         {
@@ -86,6 +89,17 @@ def assert_known(name: str, line: str, version: str, skills: tuple[str, ...]) ->
 def test_clients_in_python(name: str, version: str, skills: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     assert_known(name, f"{sys.executable} -m examples.probe.{name}_client", version, skills)
+
+
+def test_the_client_of_0_8_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = Path("/usr/lib/python3/dist-packages/amqplib")
+    if not package.exists():
+        apt_install("python3-amqplib")
+    # Without what else Debian's Python has.
+    (tmp_path / "amqplib").symlink_to(package)
+    path = os.pathsep.join([str(ROOT), str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    monkeypatch.setenv("PYTHONPATH", path)
+    assert_known("amqplib_0_8", f"{sys.executable} -m examples.probe.amqplib_0_8_client", "0-8", ALL)
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,12 @@ class Scripted:
         if self._ends:
             self._how = "closed"
             return b""
-        self._now += seconds
+        self.pass_time(seconds)
         return None
+
+    def pass_time(self, seconds: float) -> None:
+        """Move its clock."""
+        self._now += seconds
 
     def now(self) -> float:
         return self._now

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from amqp_sansio import amqp_0_8, amqp_1_0
 from amqp_sansio import amqp_0_9_1 as amqp
-from amqp_sansio import amqp_1_0
 from amqp_sansio_probe import CASES, CLIENT_CASES, Capabilities, ClientCase, ClientRunner, Result, Verdict
 from amqp_sansio_probe.host_1_0 import AMQP_HEADER, amqp_frame
 from amqp_sansio_probe.programs import MOST_LINES
@@ -44,7 +44,7 @@ class Opener:
     """Opens a connection of the case's version, and says `more` in it; then it closes it, ends it, or does nothing."""
 
     def __init__(self, case: ClientCase, more: bytes = b"", *, closes: bool = False, ends: bool = False) -> None:
-        self.steps = CLASSIC if case.version == "0-9-1" else NEW
+        self.steps = STEPS[case.version]
         self.done = 0
         self.more = more
         if closes:
@@ -69,7 +69,9 @@ CLASSIC = (
     method_frame(0, amqp.ConnectionClose(200, "bye")),
 )
 """A header, what follows each answer, and the close."""
+OLD = (b"AMQP\x01\x01\x08\x00", *CLASSIC[1:-1], method_frame(0, amqp_0_8.ConnectionClose(200, "bye")))
 NEW = (AMQP_HEADER, amqp_frame(0, amqp_1_0.Open("liar")), amqp_frame(0, amqp_1_0.Close()))
+STEPS = {"0-8": OLD, "0-9-1": CLASSIC, "1.0": NEW}
 
 
 def levels() -> dict[str, str]:
@@ -97,7 +99,9 @@ def test_every_case_says_what_it_asks_and_expects() -> None:
 def test_there_are_as_many_cases_as_the_page_says() -> None:
     text = (ROOT / "docs" / "probe.md").read_text(encoding="utf-8")
     numbers = Counter([each.version for each in CLIENT_CASES])
-    assert f"{numbers['0-9-1']} cases for clients of 0-9-1 and {numbers['1.0']} for clients of 1.0" in text
+    first, *others = sorted(numbers)
+    told = [f"{numbers[first]} cases for clients of {first}", *[f"{numbers[v]} for clients of {v}" for v in others]]
+    assert f"There are {', '.join(told[:-1])} and {told[-1]}." in text
 
 
 @pytest.mark.parametrize("case", CLIENT_CASES, ids=lambda case: case.name)

@@ -490,6 +490,12 @@ def _add_probe(parser: argparse.ArgumentParser) -> None:
     cases.add_argument(
         "--patience", metavar="SECONDS", type=_seconds, default=5.0, help="how long an answer may take (default: 5)"
     )
+    cases.add_argument(
+        "--workers",
+        metavar="COUNT",
+        type=int,
+        help="how many cases run side by side, 1 to 32 (default: 8; those that may harm run alone)",
+    )
     cases.add_argument("--yes", action="store_true", help="don't ask before it begins")
     reports = parser.add_argument_group("reports")
     for name, what in (
@@ -721,7 +727,7 @@ def _probe(arguments: argparse.Namespace) -> int:
         expect=arguments.expect,
         write_expect=arguments.write_expect,
     )
-    told = Told(wanted, arguments.profile, arguments.seed, arguments.patience, arguments.yes)
+    told = Told(wanted, arguments.profile, arguments.seed, arguments.patience, arguments.yes, arguments.workers)
     only, level, gentle = arguments.only, arguments.level, arguments.gentle
     if arguments.client:
         from .addresses import parse_address

@@ -15,7 +15,9 @@ from amqp_sansio_probe import (
     CASES,
     CLIENT_CASES,
     FAULTS,
+    MOST_WORKERS,
     PROFILES,
+    WORKERS,
     Case,
     ClientCase,
     ClientRunner,
@@ -61,13 +63,25 @@ class Wanted(NamedTuple):
 
 
 class Told(NamedTuple):
-    """How a run is reported. `profile` names the peer's documented deviations, "" none; `yes` doesn't ask before it."""
+    """How a run is reported. `profile` names the peer's documented deviations, "" none; `yes` doesn't ask before it.
+
+    `workers` is the number of cases that run side by side; None: as many as are sensible.
+    """
 
     wanted: Wanted = Wanted()
     profile: str = ""
     seed: int | None = None
     patience: float = 5.0
     yes: bool = False
+    workers: int | None = None
+
+    def beside(self) -> int:
+        """Return how many cases run side by side. Raises CommandError."""
+        if self.workers is None:
+            return WORKERS
+        if not 1 <= self.workers <= MOST_WORKERS:
+            raise CommandError(f"--workers is from 1 to {MOST_WORKERS}")
+        return self.workers
 
     def drawn(self) -> int:
         """Return the seed, a random one if none is given."""
@@ -89,6 +103,7 @@ def probe_command(url: str, *, only: Sequence[str], level: str, gentle: bool, to
     except UriError as error:
         raise CommandError(f"the URL: {error}") from None
     cases = choose(CASES, only, level, gentle=gentle)
+    workers = told.beside()
     expected = read_expectations(told.wanted.expect)
     seed = told.drawn()
     login = Login(uri.user or "guest", "guest" if uri.password is None else uri.password, uri.vhost)
@@ -109,7 +124,8 @@ def probe_command(url: str, *, only: Sequence[str], level: str, gentle: bool, to
             raise CommandError(describe(error)) from None
         reports.peer = str(capabilities)
         write_lines([f"{capabilities}: AMQP {', '.join(capabilities.versions)}; {', '.join(capabilities.mechanisms)}"])
-        runner = Runner(opener, login, capabilities, seed=seed, patience=waits, profile=PROFILES.get(told.profile))
+        profile = PROFILES.get(told.profile)
+        runner = Runner(opener, login, capabilities, seed=seed, patience=waits, profile=profile, workers=workers)
         ended = reports.take(runner.run(cases)) or runner.died
         about = (
             f"At {uri.host}:{uri.port}, seed {seed}. Versions: {', '.join(capabilities.versions) or 'none'}; "

@@ -21,7 +21,7 @@ from .programs import CANNOT, Command, Order, Program, Starter
 from .recording import file_name, recording_of
 from .records import Record, json_line, read_records, record_of
 from .reports import Tree, badge, junit
-from .running import Connection, Result, Runner
+from .running import MOST_WORKERS, WORKERS, Connection, Result, Runner
 from .talk import Talk, Talk08
 from .transport import Opener, SocketOpener, Transport
 from .verdicts import FAILURES, FAULTS, Seen, Surprise, Unusable, Verdict
@@ -32,7 +32,9 @@ __all__ = [
     "CLIENT_CASES",
     "FAILURES",
     "FAULTS",
+    "MOST_WORKERS",
     "PROFILES",
+    "WORKERS",
     "Ability",
     "Capabilities",
     "Case",

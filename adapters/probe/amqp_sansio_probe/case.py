@@ -20,7 +20,7 @@ class Case(NamedTuple):
 
     `variant` tells the cases of a rule apart. `needs` names what the peer must be able to do. `clause` says the rule in
     our words, `expected` what the server may do. `run` gets a new connection on which nothing was sent, and judges.
-    `may_harm`: it may hurt other users of the server.
+    `may_harm`: it may hurt other users of the server, so it runs alone.
     """
 
     rule: str

@@ -11,7 +11,7 @@ from .capabilities import Capabilities
 from .client_case import ClientCase
 from .conversation import Patience
 from .host import Host
-from .host_0_9_1 import ClassicHost
+from .host_0_9_1 import ClassicHost, ClassicHost08
 from .host_1_0 import Host_1_0
 from .listening import Accepted, Listener
 from .profiles import Deviation
@@ -19,7 +19,11 @@ from .programs import CANNOT, Order, Program, Starter
 from .running import Attempt, Connection, Result, is_to_be_repeated, result_of
 from .verdicts import Seen, Surprise, Verdict
 
-HOSTS: Final[Mapping[str, type[ClassicHost] | type[Host_1_0]]] = {"0-9-1": ClassicHost, "1.0": Host_1_0}
+HOSTS: Final[Mapping[str, type[ClassicHost] | type[Host_1_0]]] = {
+    "0-9-1": ClassicHost,
+    "1.0": Host_1_0,
+    "0-8": ClassicHost08,
+}
 """The scripted servers of each version."""
 ORDERS: Final = (Order("open"), Order("publish 1"), Order("consume 1 accept"), Order("consume 1 reject"), Order("rpc"))
 """What a program is asked for before any case."""
@@ -76,7 +80,7 @@ class ClientRunner:
             attempts: list[Attempt] = []
             while not attempts or is_to_be_repeated(case, attempts):
                 attempts.append(self._attempt(case))
-            yield result_of(case, attempts, self.profile.get(case.name), died=False)
+            yield result_of(case, attempts, self.profile.get(case.name))
 
     def _start(self, version: str, order: Order) -> Program:
         return self.starter(order.environment(version, f"amqp://guest:guest@{self.listener.address}/"))

@@ -44,6 +44,11 @@ class Patience(NamedTuple):
     quiet: float = 0.3
     end: float = 12.0
 
+    @property
+    def soon(self) -> float:
+        """How long a server that answers something else may still take for an answer."""
+        return self.answer / 5
+
 
 class Piece(NamedTuple):
     """Octets of one direction: by the client or the server, at nanoseconds since 1970."""
@@ -115,8 +120,10 @@ class Conversation(ABC):
         self.names = names
         self.patience = patience
         self.pieces: list[Piece] = []
-        self.is_open = False
-        """Whether the case has logged in, so that anything can be asked on the connection."""
+        self.began_at = transport.now()
+        """When the connection was there, by the transport's clock."""
+        self.open_at: float | None = None
+        """When the case had logged in, so that anything can be asked on the connection; None before."""
         self.has_ended = False
         self.is_over = False
         """Whether the connection ended, or is to be ended, by a close of either side."""
@@ -126,6 +133,8 @@ class Conversation(ABC):
         """The last thing that the server said and that can't be decoded."""
         self.is_judged = True
         """Whether the end of the connection counts; not where the case leaves the server in the middle of a frame."""
+        self.answered_in = 0.0
+        """The most seconds for the answer of a question that has nothing to do with the case."""
         self._opened = opened
 
     def send(self, octets: bytes) -> None:
@@ -133,6 +142,11 @@ class Conversation(ABC):
         told = octets.replace(self.login_as.plain, b"*" * len(self.login_as.plain))
         self.pieces.append(Piece("client", told, self.transport.wall()))
         self.transport.send(octets)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the case has logged in."""
+        return self.open_at is not None
 
     @property
     def said(self) -> bytes:
@@ -200,6 +214,14 @@ class Reading(Conversation, Generic[U]):
     def answers_still(self) -> bool:
         """Whether the connection is served: it answers a question that has nothing to do with the case."""
 
+    def is_served(self) -> bool:
+        """Whether the connection is served, as `answers_still` asks; notes how long the answer took."""
+        began = self.transport.now()
+        served = self.answers_still()
+        if served:
+            self.answered_in = max(self.answered_in, self.transport.now() - began)
+        return served
+
     @abstractmethod
     def _part(self) -> str:
         """Say the close of the connection, and take the answer; return what is wrong with that."""
@@ -259,14 +281,15 @@ class Reading(Conversation, Generic[U]):
 
         A server that answers something else meanwhile gets less time: it has read the cause before.
         """
-        soon = self.patience.answer / 5
+        soon = self.patience.soon
         unit = take(soon)
         if unit is not None or self.has_ended:
             return unit
         if not self.is_open:
             return take(self.patience.answer)
-        self.is_stuck = not self.answers_still()
-        return take(self.patience.answer if self.is_stuck else soon)
+        # A question that isn't answered has taken all the time of an answer.
+        self.is_stuck = not self.is_served()
+        return take(soon)
 
     def ending(self) -> str:
         """Say that nothing came, or how the connection ended instead."""
@@ -277,7 +300,7 @@ class Reading(Conversation, Generic[U]):
     def silence(self) -> Seen:
         """Judge an answer that didn't come."""
         but = f" (but {self.garbled})" if self.garbled else ""
-        if not self.is_stuck and self.answers_still():
+        if not self.is_stuck and self.is_served():
             return Seen(Verdict.BREAKS, f"silence: no answer{but}, and the connection is served as before")
         if self.has_ended:
             return Seen(Verdict.BREAKS, f"the connection is {self.transport.how_it_ended} without an answer{but}")

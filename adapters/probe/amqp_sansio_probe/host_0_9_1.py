@@ -1,13 +1,15 @@
-"""A server of 0-9-1 for clients under test."""
+"""Servers of 0-9-1 and 0-8 for clients under test."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from types import ModuleType
+from typing import Any, ClassVar, Final
 
-from amqp_sansio import Observed
+from amqp_sansio import Observed, amqp_0_8
 from amqp_sansio import amqp_0_9_1 as amqp
+from amqp_sansio.amqp_0_9_1 import FieldValue
 
 from .host import Host, Patience
 from .listening import Accepted
@@ -21,6 +23,8 @@ _CAPABILITIES: Final = (
 )
 _GENERATED: Final = "amq.gen-probe"
 """The name of a queue that the server names."""
+TICKET: Final = 7
+"""The access ticket of 0-8."""
 _PLAIN_REPLIES: Final = frozenset(
     {
         *("exchange.declare", "exchange.delete", "exchange.bind", "exchange.unbind", "queue.bind", "queue.unbind"),
@@ -34,6 +38,15 @@ _PLAIN_REPLIES: Final = frozenset(
 class ClassicHost(Host):
     """Answers each method with its reply, and confirms what is published on a channel with confirms."""
 
+    HEADERS: ClassVar[tuple[bytes, ...]] = (HEADER,)
+    """The protocol headers that it takes; it answers others with the first."""
+    NUMBERS: ClassVar[tuple[int, int]] = (0, 9)
+    """The version of connection.start."""
+    RECORDS: ClassVar[ModuleType] = amqp
+    """Has the records of the version's methods."""
+    EXTENSIONS: ClassVar[Mapping[str, FieldValue]] = {"capabilities": dict.fromkeys(_CAPABILITIES, True)}
+    """What the server's properties have besides who it is."""
+
     def __init__(self, transport: Accepted, program: Program, patience: Patience) -> None:
         super().__init__(transport, program, patience)
         self.tune = amqp.ConnectionTune(2047, 131_072, 0)
@@ -44,6 +57,8 @@ class ClassicHost(Host):
         self.published: dict[int, int] = {}
         """Messages that came on each channel with confirms."""
         self._tag = 0
+        self._closing: set[int] = set()
+        """Channels that the server closes, until the client's channel.close-ok."""
         self._answers: Mapping[str, Callable[[Observed], None]] = {
             "connection.start-ok": self._logs_in,
             "connection.tune-ok": self._tunes,
@@ -53,12 +68,15 @@ class ClassicHost(Host):
             "basic.get": self._gets,
             "confirm.select": self._confirms,
             "basic.publish": self._publishes,
+            "access.request": self._gives_access,
         }
 
     # Octets.
 
     def say(self, channel: int, *methods: amqp.Method) -> None:
-        """Send methods."""
+        """Send methods. Behind channel.close nothing on the channel is answered but by its channel.close-ok."""
+        if any(each.NAME == "channel.close" for each in methods):
+            self._closing.add(channel)
         self.send(b"".join([method_frame(channel, each) for each in methods]))
 
     def content(
@@ -86,7 +104,7 @@ class ClassicHost(Host):
     ) -> int:
         """Deliver a message to a consumer; return its delivery-tag."""
         self._tag += 1
-        method = amqp.BasicDeliver(consumer[1], self._tag, redelivered, "", QUEUE)
+        method = self.RECORDS.BasicDeliver(consumer[1], self._tag, redelivered, "", QUEUE)
         self.send(self.content(consumer[0], method, body, properties, pieces=pieces))
         return self._tag
 
@@ -100,33 +118,47 @@ class ClassicHost(Host):
         content: Any = unit.content
         if isinstance(content, bytes):
             self._greet(unit)
+        elif unit.channel in self._closing:
+            self._goes_on_closing(unit)
         elif unit.event in _PLAIN_REPLIES:
             if not getattr(content, "no_wait", False):
-                self.say(unit.channel, _REPLIES[unit.event])
+                self.say(unit.channel, self._reply(unit.event))
             if unit.event == "connection.close":
                 self.asked_for_the_end = True
         elif (special := self._answers.get(unit.event)) is not None:
             special(unit)
 
+    def _goes_on_closing(self, unit: Observed) -> None:
+        if unit.event == "channel.close-ok":
+            self._closing.discard(unit.channel)
+        elif unit.event == "channel.close":
+            self.say(unit.channel, self._reply("channel.close"))
+
     def _greet(self, unit: Observed) -> None:
         if unit.event != "protocol-header":
             return
-        if unit.content != HEADER:
-            self.send(HEADER)
+        if unit.content not in self.HEADERS:
+            self.send(self.HEADERS[0])
             raise Surprise(f"the client begins with {bytes(unit.content)!r}")
         self.send_start()
 
-    def send_start(self, mechanisms: bytes = b"PLAIN AMQPLAIN", major: int = 0, minor: int = 9) -> None:
-        """Send connection.start."""
+    def _reply(self, name: str) -> amqp.Method:
+        words = "".join([part.capitalize() for part in name.replace("-", ".").split(".")])
+        method: amqp.Method = getattr(self.RECORDS, f"{words}Ok")()
+        return method
+
+    def send_start(self, mechanisms: bytes = b"PLAIN AMQPLAIN", version: tuple[int, int] | None = None) -> None:
+        """Send connection.start, with its own version if no other is given."""
+        major, minor = version or self.NUMBERS
         about = {
             "product": "amqp-sansio probe",
             "version": "0",
             "platform": "probe",
             "copyright": "",
             "information": "",
-            "capabilities": dict.fromkeys(_CAPABILITIES, True),
+            **self.EXTENSIONS,
         }
-        self.say(0, amqp.ConnectionStart(major, minor, amqp.Table(about), mechanisms, b"en_US"))
+        self.say(0, self.RECORDS.ConnectionStart(major, minor, amqp.Table(about), mechanisms, b"en_US"))
 
     def _logs_in(self, unit: Observed) -> None:
         self.start_ok = unit.content
@@ -137,18 +169,18 @@ class ClassicHost(Host):
 
     def _declares(self, unit: Observed) -> None:
         if not unit.content.no_wait:
-            self.say(unit.channel, amqp.QueueDeclareOk(unit.content.queue or _GENERATED, 0, 0))
+            self.say(unit.channel, self.RECORDS.QueueDeclareOk(unit.content.queue or _GENERATED, 0, 0))
 
     def _consumes(self, unit: Observed) -> None:
         if not unit.content.no_wait:
-            self.say(unit.channel, amqp.BasicConsumeOk(unit.content.consumer_tag or "probe-1"))
+            self.say(unit.channel, self.RECORDS.BasicConsumeOk(unit.content.consumer_tag or "probe-1"))
 
     def _cancels(self, unit: Observed) -> None:
         if not unit.content.no_wait:
-            self.say(unit.channel, amqp.BasicCancelOk(unit.content.consumer_tag))
+            self.say(unit.channel, self.RECORDS.BasicCancelOk(unit.content.consumer_tag))
 
     def _gets(self, unit: Observed) -> None:
-        self.say(unit.channel, amqp.BasicGetEmpty())
+        self.say(unit.channel, self.RECORDS.BasicGetEmpty())
 
     def _confirms(self, unit: Observed) -> None:
         self.published[unit.channel] = 0
@@ -159,6 +191,9 @@ class ClassicHost(Host):
         if unit.channel in self.published:
             self.published[unit.channel] += 1
             self.say(unit.channel, amqp.BasicAck(self.published[unit.channel]))
+
+    def _gives_access(self, unit: Observed) -> None:
+        self.say(unit.channel, amqp_0_8.AccessRequestOk(TICKET))
 
     def plain(self, order: Order) -> None:
         if order.skill == "open":
@@ -204,7 +239,7 @@ class ClassicHost(Host):
     def hang_up(self, code: int, text: str) -> Observed | None:
         """Close the connection; return the client's connection.close-ok, None if it doesn't come."""
         self.asked_for_the_end = True
-        self.say(0, amqp.ConnectionClose(code, text))
+        self.say(0, self.RECORDS.ConnectionClose(code, text))
         return self.wait("connection.close-ok")
 
     def end_in_order(self) -> None:
@@ -244,10 +279,11 @@ class ClassicHost(Host):
         return found
 
 
-def _reply(name: str) -> amqp.Method:
-    words = "".join([part.capitalize() for part in name.replace("-", ".").split(".")])
-    method: amqp.Method = getattr(amqp, f"{words}Ok")()
-    return method
+class ClassicHost08(ClassicHost):
+    """Answers each method of 0-8 with its reply; every access gets the same ticket."""
 
-
-_REPLIES: Final[Mapping[str, amqp.Method]] = {name: _reply(name) for name in _PLAIN_REPLIES}
+    # The second is py-amqplib's, which brokers of 0-8 take as the first.
+    HEADERS: ClassVar[tuple[bytes, ...]] = (b"AMQP\x01\x01\x08\x00", b"AMQP\x01\x01\x09\x01")
+    NUMBERS: ClassVar[tuple[int, int]] = (8, 0)
+    RECORDS: ClassVar[ModuleType] = amqp_0_8
+    EXTENSIONS: ClassVar[Mapping[str, FieldValue]] = {}

@@ -189,7 +189,7 @@ class Talk(Reading[Observed]):
         self.authenticate()
         self.accept(channel_max, frame_max, heartbeat)
         self.call(self.RECORDS.ConnectionOpen(self.login_as.vhost), 0)
-        self.is_open = True
+        self.open_at = self.transport.now()
         return self
 
     def begin(self) -> None:
@@ -329,7 +329,7 @@ class Talk(Reading[Observed]):
 
     def answers(self, name: str, channel: int = 1) -> Seen:
         """Judge whether the server answers with this method."""
-        unit = self.wait((name,), channel)
+        unit = self.reaction(lambda seconds: self.wait((name,), channel, seconds))
         if unit is None:
             return self.silence()
         return Seen(Verdict.CONFORMS if unit.event == name else Verdict.BREAKS, self.described(unit))

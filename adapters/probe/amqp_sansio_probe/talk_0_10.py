@@ -258,7 +258,7 @@ class Talk010(Reading[Told]):
         self.accept(**fields)
         self.say(amqp.ConnectionOpen(self.login_as.vhost))
         self.take("connection.open-ok")
-        self.is_open = True
+        self.open_at = self.transport.now()
 
     def attach(self, channel: int = 0, name: bytes | None = None) -> bytes:
         """Attach a session, and begin its commands with the id 0; return its name. Raises Surprise."""
@@ -432,7 +432,8 @@ class Talk010(Reading[Told]):
 
     def does(self, command: amqp.Command[Any], channel: int = 0) -> Seen:
         """Send a command, and judge whether it is done."""
-        unit = self.done(self.command(command, channel), channel)
+        number = self.command(command, channel)
+        unit = self.reaction(lambda seconds: self.done(number, channel, seconds))
         if unit is None:
             return self.silence()
         fine = unit.event == "session.completed"

@@ -253,7 +253,7 @@ class Talk10(Reading[Told]):
         self.authenticate()
         self.say(self.opening(**fields))
         self.peer = self.take("open").content
-        self.is_open = True
+        self.open_at = self.transport.now()
 
     def session(self, channel: int = 0, **fields: Any) -> Session:
         """Begin a session. Raises Surprise."""
@@ -511,7 +511,7 @@ class Talk10(Reading[Told]):
 
     def accepts(self, number: int, link: Link) -> Seen:
         """Judge whether the server accepts a delivery."""
-        unit = self.outcome(number, link.channel)
+        unit = self.reaction(lambda seconds: self.outcome(number, link.channel, seconds))
         if unit is None:
             return self.silence()
         fine = unit.event == "disposition" and isinstance(unit.content.state, amqp.Accepted)

@@ -6,6 +6,7 @@ import socket
 import ssl
 import struct
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
@@ -14,6 +15,8 @@ from amqp_sansio.uri import AmqpUri
 from .verdicts import Unusable
 
 _SIZE = 65_536
+_TURN = 0.5
+"""Seconds after which a wait looks whether the run is stopped."""
 
 
 class Transport(Protocol):
@@ -141,6 +144,50 @@ class SocketTransport:
 
     def close(self) -> None:
         self._socket.close()
+
+
+class Watched:
+    """A connection whose waits are measured, and can be ended from another thread."""
+
+    def __init__(self, transport: Transport, is_stopped: Callable[[], bool]) -> None:
+        self.transport = transport
+        self.local = transport.local
+        self.remote = transport.remote
+        self.overslept = 0.0
+        """The most seconds by which a wait was longer than it was to be: so late was the machine."""
+        self._is_stopped = is_stopped
+
+    def send(self, octets: bytes) -> None:
+        self.transport.send(octets)
+
+    def receive(self, seconds: float) -> bytes | None:
+        """Return the next octets as any transport does. Raises Unusable when the run is stopped."""
+        deadline = self.transport.now() + seconds
+        while True:
+            if self._is_stopped():
+                raise Unusable("the run is stopped")
+            before = self.transport.now()
+            turn = max(min(deadline - before, _TURN), 0.0)
+            octets = self.transport.receive(turn)
+            if octets is not None:
+                return octets
+            now = self.transport.now()
+            self.overslept = max(self.overslept, now - before - turn)
+            if now >= deadline:
+                return None
+
+    def now(self) -> float:
+        return self.transport.now()
+
+    def wall(self) -> int:
+        return self.transport.wall()
+
+    @property
+    def how_it_ended(self) -> str:
+        return self.transport.how_it_ended
+
+    def close(self) -> None:
+        self.transport.close()
 
 
 def endpoint(address: tuple[str, int] | tuple[str, int, int, int]) -> str:

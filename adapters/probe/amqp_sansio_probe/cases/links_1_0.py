@@ -483,7 +483,7 @@ def _drained(talk: Talk10, messages: int) -> Seen:
         talk.arrives(link)
     told = ""
     # A flow from before the drain may come first.
-    while (unit := talk.of(link, "flow", seconds=talk.patience.answer / 5 if told else None)) is not None:
+    while (unit := talk.of(link, "flow", seconds=talk.patience.soon if told else None)) is not None:
         if unit.event != "flow":
             return Seen(Verdict.BREAKS, talk.described(unit))
         used = ((unit.content.delivery_count or 0) - began) & 0xFFFFFFFF

@@ -1091,7 +1091,10 @@ def _remember(talk: Talk010) -> Seen:
     found = talk.call(amqp.DtxRecover())
     known = [*(found.in_doubt or ())] if isinstance(found, amqp.RecoverResult) else []
     talk.call(amqp.DtxRollback(xid))
-    return Seen(Verdict.CONFORMS if known else Verdict.BREAKS, f"{len(known)} branches in doubt")
+    text = f"{len(known)} branches in doubt"
+    if xid not in known:
+        return Seen(Verdict.BREAKS, f"{text}, without that of the case")
+    return Seen(Verdict.CONFORMS, text)
 
 
 @SUITE.on_a_channel(

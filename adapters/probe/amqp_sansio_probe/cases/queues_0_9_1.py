@@ -129,7 +129,14 @@ def _lifetime(talk: Talk) -> Seen:
     wrong = other.finish()
     if wrong:
         return Seen(Verdict.INCONCLUSIVE, wrong)
-    return talk.refuses(amqp.QueueDeclare(queue, passive=True), 404)
+    other.close()
+    # The server may need a moment for it.
+    deadline = talk.transport.now() + talk.patience.soon
+    while True:
+        seen = talk.refuses(amqp.QueueDeclare(queue, passive=True), 404)
+        if seen.verdict is not Verdict.BREAKS or talk.transport.now() >= deadline:
+            return seen
+        talk.rest(0.02)
 
 
 @SUITE.on_a_channel(

@@ -54,7 +54,7 @@ def _preferred(talk: Talk10) -> Seen:
     other = talk.opening_another()
     other.is_judged = False
     other.send(told)
-    other.rest(talk.patience.answer / 5)
+    other.rest(talk.patience.soon)
     fine = bool(other.said) and not (other.said.startswith(b"AMQP") and other.said[:8] != told)
     return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"{told.hex()}, then {other.said[:8].hex() or 'nothing'}")
 

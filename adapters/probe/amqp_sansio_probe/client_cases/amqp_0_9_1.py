@@ -31,7 +31,7 @@ def _judged(fine: bool, text: str) -> Seen:
 def _header(host: ClassicHost) -> Seen:
     host.opened()
     host.end_in_order()
-    return _judged(host.said.startswith(b"AMQP\x00\x00\x09\x01"), f"first octets: {host.said[:8].hex(' ')}")
+    return _judged(host.said.startswith(host.HEADERS), f"first octets: {host.said[:8].hex(' ')}")
 
 
 @SUITE.case(
@@ -45,7 +45,7 @@ def _header(host: ClassicHost) -> Seen:
 def _other_version(host: ClassicHost) -> Seen:
     host.held.add("protocol-header")
     host.take("protocol-header")
-    host.send_start(major=7, minor=3)
+    host.send_start(version=(7, 3))
     ended = host.ends()
     host.is_judged = False
     names = [each.event for each in host.seen[1:]]
@@ -498,7 +498,7 @@ def _discard(host: ClassicHost) -> Seen:
     late = host.content(consumer[0], amqp.BasicDeliver(consumer[1], 2, False, "", "probe"), b"late")
     host.send(late, watched=False)
     host.held.clear()
-    host.say(0, amqp.ConnectionCloseOk())
+    host.say(0, host.RECORDS.ConnectionCloseOk())
     status = host.exits()
     return _judged(status == 0, f"exit status {status} {host.program.complaint()}")
 
@@ -575,7 +575,7 @@ def _blocked(host: ClassicHost) -> Seen:
 def _frame_end(host: ClassicHost) -> Seen:
     host.held.add("protocol-header")
     host.take("protocol-header")
-    start = amqp.ConnectionStart(0, 9, amqp.Table({}), b"PLAIN", b"en_US")
+    start = host.RECORDS.ConnectionStart(*host.NUMBERS, amqp.Table({}), b"PLAIN", b"en_US")
     host.is_judged = False
     host.send(frame(METHOD, 0, start.encode(amqp.RABBIT.tables), b"\x00"), watched=False)
     return host.gives_up()
@@ -592,7 +592,7 @@ def _frame_type(host: ClassicHost) -> Seen:
     host.opened()
     host.hears("opened")
     host.is_judged = False
-    host.send(frame(7, 0, b"probe"), watched=False)
+    host.send(frame(9, 0, b"probe"), watched=False)
     return host.gives_up()
 
 
