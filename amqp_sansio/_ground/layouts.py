@@ -22,7 +22,7 @@ REPLAY: Final = 2808769000
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 3512933524
+BROKER: Final = 3070549993
 """A broker with its clients."""
 
 __all__ = [
