@@ -275,7 +275,7 @@ def bind(call: Call, vhost: str, source: str, kind: str, name: str) -> Steps:
     else:
         method = ExchangeBind(destination=exchange_name(name), source=source, routing_key=key, arguments=arguments)
     yield from _do(call, host, method)
-    where = f"{quoted(name)}/{quoted(properties_key(key, arguments))}"
+    where = f"{quoted(name)}/{quoted(properties_key(key, arguments), '~')}"
     return Answer(201, headers={"location": where})
 
 

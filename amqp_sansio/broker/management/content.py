@@ -35,8 +35,6 @@ def payload_of(payload: Any, encoding: Any) -> bytes:
 def properties_of(given: Any) -> BasicProperties:
     """Return a publish's properties; those with unknown names count for nothing, as in RabbitMQ. Raises Refused."""
     if not isinstance(given, dict):
-        if given == []:
-            return BasicProperties()
         raise bad_request(["not_a_map", "properties"])
     values = cast("dict[str, Any]", given)
     found: dict[str, Any] = {}

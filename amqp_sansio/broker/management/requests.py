@@ -124,11 +124,14 @@ def unquoted(text: str) -> str:
         raise not_found() from None
 
 
-def quoted(text: str) -> str:
-    """Return a text as RabbitMQ writes it into the keys of bindings: a space as "+", others percent-encoded."""
+def quoted(text: str, also: str = "") -> str:
+    """Return a text as RabbitMQ writes it into the keys of bindings: a space as "+", others percent-encoded.
+
+    What is in `also` stays as it is.
+    """
     written: list[str] = []
     for each in text:
-        if each in _PLAIN:
+        if each in _PLAIN or each in also:
             written.append(each)
         elif each == " ":
             written.append("+")
