@@ -182,7 +182,7 @@ class _Parser:
         return lambda each: any([test(each) for test in tests]) is not is_negated
 
     def _repeated(self, found: list[_Step]) -> list[_Step]:
-        while self._next() and self._next() in "*+?{":
+        if self._next() and self._next() in "*+?{":
             least, most = self._count()
             if most is not None and (most < least or most > _MOST_REPEATED):
                 raise BadPattern(f"a repetition from {least} to {most}")
@@ -198,6 +198,8 @@ class _Parser:
             if self._next() == "?":
                 # The least that matches is asked for; whether something matches is the same.
                 self._at += 1
+            if self._next() and self._next() in "*+?{":
+                raise BadPattern("a repetition is repeated")
         return found
 
     def _count(self) -> tuple[int, int | None]:

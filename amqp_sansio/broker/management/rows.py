@@ -155,7 +155,7 @@ class Rows:
             "protocol": _PROTOCOLS[client.version] if client.version is not None else "",
             "ssl": client.is_secure,
             "state": ("blocked" if front.publishes else "blocking") if blocked else "running",
-            "timeout": _heartbeat(client),
+            "timeout": self._heartbeat(client),
             "type": "network",
             "user": user,
             "user_provided_name": given,
@@ -166,6 +166,11 @@ class Rows:
     def name_of(self, client: Client) -> str:
         """Return the name of a client's connection."""
         return self._line(client.number).name
+
+    def _heartbeat(self, client: Client) -> int:
+        """Return the seconds that were agreed on; 1.0 agrees on none, and has the broker's."""
+        front: Any = client.front
+        return int(self._hub.settings.heartbeat if client.version is AMQP_1_0 else front.connection.heartbeat)
 
     # Channels and consumers.
 
@@ -358,13 +363,6 @@ def _frame_max(client: Client) -> int:
     if client.version is AMQP_1_0:
         return int(end.max_frame_size)
     return int(end.frame_max if client.version is not AMQP_0_10 else end.max_frame_size)
-
-
-def _heartbeat(client: Client) -> int:
-    end: Any = client.front.connection if client.front is not None else None
-    if client.version is AMQP_1_0:
-        return int(end.config.idle_timeout or 0)
-    return int(end.heartbeat)
 
 
 def _endpoint(host: str, port: int) -> str:
