@@ -193,6 +193,15 @@ def test_publishes(api: Api, changes: dict[str, Any], status: int, reason: Any) 
     assert api.get(QUEUE)["messages"] == 0
 
 
+def test_a_publish_that_its_queue_refuses(api: Api) -> None:
+    full = {**DURABLE, "arguments": {"x-max-length": 1, "x-overflow": "reject-publish"}}
+    assert api.ask("PUT", "/api/queues/%2F/full", full).status == 201
+    sent = {**PUBLISH, "routing_key": "full"}
+    answers = [api.ask("POST", "/api/exchanges/%2F/amq.default/publish", sent) for _ in range(2)]
+    assert [each.status for each in answers] == [200, 400]
+    assert reason_of(answers[1]) == "rejected Unable to publish message. Check queue limits."
+
+
 def test_a_publish_that_has_nowhere_to_go(api: Api) -> None:
     answer = api.ask("POST", "/api/exchanges/%2F/none/publish", PUBLISH)
     assert (answer.status, reason_of(answer)) == (400, "404 NOT_FOUND - no exchange 'none' in vhost '/'")

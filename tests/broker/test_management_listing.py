@@ -50,7 +50,7 @@ def test_pages(api: Api, query: str, names: list[str]) -> None:
     found = api.get(f"/api/queues?{query}")
     assert names_of(found["items"]) == names
     assert found["total_count"] == len(NAMES) and found["item_count"] == len(names)
-    assert found["page_count"] == max(1, -(-found["filtered_count"] // found["page_size"]))
+    assert found["page_count"] == -(-found["filtered_count"] // found["page_size"])
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_pages_that_there_are_not(api: Api, query: str, error: str) -> None:
         ("columns=name&page_size=2", [{"name": name} for name in sorted(NAMES)]),
         ("columns=name&sort=nothing", [{"name": name} for name in sorted(NAMES)]),
         ("columns=name&sort_reverse=true", [{"name": name} for name in sorted(NAMES)[::-1]]),
-        ("columns=arguments.x-max-length,arguments.none,none,name.x", [{"arguments": {"x-max-length": 7}}] * 1),
+        ("columns=arguments.none,none,name.x", [{"arguments": {"x-max-length": 7}}]),
     ],
 )
 def test_lists(api: Api, query: str, rows: list[Any]) -> None:

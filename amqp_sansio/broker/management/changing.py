@@ -21,7 +21,7 @@ from ...amqp_0_9_1 import (
     QueueUnbind,
 )
 from ...errors import EndpointClosed
-from ...events import Accepted
+from ...events import Accepted, Rejected
 from ..forcing import close_connection
 from .call import Call, Steps
 from .content import payload_of, properties_of, told_payload, told_properties
@@ -252,6 +252,8 @@ def publish(call: Call, vhost: str, name: str) -> Steps:
             outcome = yield from client.publish(body, exchange_name(name), key, properties)
         except EndpointClosed as error:
             raise refusal_of(error, by_code=True) from None
+    if isinstance(outcome, Rejected):
+        raise bad_request("rejected Unable to publish message. Check queue limits.")
     return answered({"routed": isinstance(outcome, Accepted)})
 
 

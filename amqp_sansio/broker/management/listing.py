@@ -24,6 +24,8 @@ _LONGEST: Final = 255
 _PAGE_SIZE: Final = 100
 """Rows of a page, if the request doesn't say."""
 _LARGEST_PAGE: Final = 500
+_WHOLE: Final = ("arguments", "client_properties")
+"""What has names of others is told as a whole, whatever part of it a column names."""
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -44,8 +46,8 @@ def listed(
     total = len(there)
     if query.get("name"):
         there = yield from _named(there, query, name)
-    count = max(1, -(-len(there) // size))
-    if number > count:
+    count = -(-len(there) // size)
+    if number > max(1, count):
         text = f"Page out of range, page: {number} page size: {size}, len: {len(there)}"
         raise refused(400, "page_out_of_range", text)
     first = (number - 1) * size
@@ -83,7 +85,7 @@ def _pick(row: Mapping[str, Any], path: Sequence[str], into: Row) -> None:
     if first not in row:
         return
     value = row[first]
-    if not others:
+    if not others or first in _WHOLE:
         into[first] = value
     elif isinstance(value, Mapping):
         below: Row = into.setdefault(first, {})

@@ -115,13 +115,13 @@ def unquoted(text: str) -> str:
     octets = bytearray(first.encode("utf-8", "surrogatepass"))
     for each in others:
         if len(each) < 2 or not _HEX.issuperset(each[:2]):
-            raise not_found()
+            raise Refused(Answer(400))
         octets.append(int(each[:2], 16))
         octets += each[2:].encode("utf-8", "surrogatepass")
     try:
         return octets.decode()
     except UnicodeDecodeError:
-        raise not_found() from None
+        raise Refused(Answer(400)) from None
 
 
 def quoted(text: str, also: str = "") -> str:
