@@ -52,6 +52,7 @@ MODULES: Final = (
     "amqp_sansio.sasl",
     "amqp_sansio.messaging",
     "amqp_sansio.broker",
+    "amqp_sansio.broker.management",
     "amqp_sansio.broker.nodes",
     "amqp_sansio.capture",
     "amqp_sansio.recorded.lifecycle",

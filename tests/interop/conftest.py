@@ -1,9 +1,9 @@
 """Real brokers as fixtures: one of each kind for the run; those that the collected tests name start together.
 
 So do the test suites of other clients, each with a broker of its own, whose reports are fixtures too: they wait more
-than they work. INTEROP_SKIP names what to do without (`rabbitmq`, `brokerj`, `mortal_rabbitmq`, `mortal_brokerj`,
-`proton`, `rhea`, `embedded`, `py_amqp_suite`, `kombu_suite`, `amqplib_suite`); the last line of the run says what was
-left out.
+than they work. INTEROP_SKIP names what to do without (`rabbitmq`, `brokerj`, `mortal_rabbitmq`, `managed_rabbitmq`,
+`mortal_brokerj`, `proton`, `rhea`, `embedded`, `py_amqp_suite`, `kombu_suite`, `amqplib_suite`); the last line of the
+run says what was left out.
 """
 
 import os
@@ -35,6 +35,7 @@ RUNNERS: dict[str, Runner] = {
     "rabbitmq": run_rabbitmq,
     "brokerj": run_brokerj,
     "mortal_rabbitmq": run_rabbitmq,
+    "managed_rabbitmq": partial(run_rabbitmq, management=True),
     "mortal_brokerj": partial(run_brokerj, durable=True),
     "proton": run_proton,
     "rhea": run_rhea,
@@ -100,6 +101,8 @@ rabbitmq = _whole_run("rabbitmq")
 brokerj = _whole_run("brokerj")
 # Those that a test kills, and starts again.
 mortal_rabbitmq = _whole_run("mortal_rabbitmq")
+# The one with the management API.
+managed_rabbitmq = _whole_run("managed_rabbitmq")
 mortal_brokerj = _whole_run("mortal_brokerj")
 proton = _whole_run("proton")
 rhea = _whole_run("rhea")

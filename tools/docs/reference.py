@@ -126,7 +126,11 @@ PAGES: Final = (
     Page(
         "broker.md",
         "The broker",
-        (Part("amqp_sansio.broker", ("Hub", "Settings", "BrokerLimits")), Part("amqp_sansio.broker.nodes")),
+        (
+            Part("amqp_sansio.broker", ("Hub", "Settings", "BrokerLimits")),
+            Part("amqp_sansio.broker.nodes"),
+            Part("amqp_sansio.broker.management", ("Management", "Work", "Request", "Answer", "Line")),
+        ),
     ),
     Page("metrics.md", "Metrics", (Part("amqp_sansio.client.metrics"), Part("amqp_sansio.metrics"))),
     Page(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from .clock import Clock, Timer
     from .faults import Faults
+    from .management import ManagementServer
 
 _logger = logging.getLogger("amqp_sansio_asyncio")
 
@@ -51,6 +52,7 @@ def serve_broker(
     clock: Clock | None = None,
     faults: Faults | None = None,
     namespace: Namespace | None = None,
+    management_port: int | None = None,
 ) -> Opening[BrokerServer]:
     """Serve a broker: `async with serve_broker() as broker`, or `await` it and close it later.
 
@@ -62,7 +64,8 @@ def serve_broker(
     EXTERNAL, in the certificate's name. `record` writes every connection to one pcapng file, above TLS; of a client
     that doesn't log in it takes 16 KiB, and nothing after its connection was refused. `clock` provides the broker's
     time, by default the event loop's. `faults` injects faults. `namespace` has nodes of one's own for clients of 1.0
-    (`amqp_sansio.broker.nodes`).
+    (`amqp_sansio.broker.nodes`). With `management_port` RabbitMQ's management API is served there, by HTTP without TLS
+    on the broker's host, as far as docs/management.md says; 0 takes a free port (`BrokerServer.management_url`).
 
     Settings without a seed get a random one, those without `urls` the listening address, those without an `epoch` the
     time of day. A host that others could reach is refused, unless `allow_remote`: the default user has a default
@@ -76,7 +79,9 @@ def serve_broker(
     ...         return broker.url
     """
     server = BrokerServer(settings or Settings(), clock, faults, namespace)
-    return Opening(lambda: server.start(host, port, sockets, ssl, (record, record_secrets), allow_remote))
+    return Opening(
+        lambda: server.start(host, port, sockets, ssl, (record, record_secrets), allow_remote, management_port)
+    )
 
 
 class BrokerServer:
@@ -101,6 +106,8 @@ class BrokerServer:
         """Whether clients speak TLS, for the URL."""
         self._address = ("", 0)
         """Host and port of the first socket."""
+        self._management: ManagementServer | None = None
+        """None while the management API isn't served."""
         self._drivers: dict[int, BrokerDriver] = {}
         """By the hub's number of the client: transports that aren't gone."""
         self._turn_scheduled = False
@@ -152,6 +159,13 @@ class BrokerServer:
         return self._url("amqps+ws" if self._is_secure else "amqp+ws")
 
     @property
+    def management_url(self) -> str:
+        """Where the management API is, without a path, user and password. Raises RuntimeError if it isn't served."""
+        if self._management is None:
+            raise RuntimeError("the management API isn't served: give serve_broker a management_port")
+        return f"http://{shown((near(self._management.host), self._management.port), '')}"
+
+    @property
     def connections(self) -> int:
         """Number of clients, including those still logging in or leaving."""
         return len(self._drivers)
@@ -176,6 +190,18 @@ class BrokerServer:
         self.turn_soon()
         return result
 
+    async def serve_management(self, port: int = 0, host: str = "", *, allow_remote: bool = False) -> None:
+        """Serve the management API too, on the broker's host if none is given; a second call does nothing.
+
+        Raises OSError, and ValueError for a host that isn't a loopback address unless `allow_remote`.
+        """
+        if self._management is None:
+            from .management import ManagementServer  # Brokers without it don't load it.
+
+            management = ManagementServer(self)
+            await management.start(host or self.host, port, allow_remote=allow_remote)
+            self._management = management
+
     async def serve_forever(self) -> None:
         """Wait until it is closed or this task is cancelled."""
         if self._listener is not None:
@@ -189,6 +215,8 @@ class BrokerServer:
             return
         listener, self._listener = self._listener, None
         listener.close()
+        if self._management is not None:
+            await self._management.close()
         self.hub.shut_down(_CLOSING)
         self._turn()
         waiting = [driver.lost for driver in self._drivers.values()]
@@ -229,6 +257,7 @@ class BrokerServer:
         ssl: ssl_module.SSLContext | None,
         record: tuple[RecordTarget | None, bool],
         allow_remote: bool,
+        management_port: int | None = None,
     ) -> BrokerServer:
         """Listen, or accept on the sockets, which are closed if that fails."""
         loop = asyncio.get_running_loop()
@@ -252,6 +281,9 @@ class BrokerServer:
             self._settings = self._filled_in(self._settings)
             self._hub = Hub(self._settings, self._namespace)
             await self._listener.start_serving()
+            if management_port is not None:
+                # A host that isn't a loopback address was allowed before.
+                await self.serve_management(management_port, allow_remote=True)
         except BaseException:
             self._listener.close()
             self._listener = None
@@ -290,7 +322,7 @@ class BrokerServer:
         settings = self._settings
         name, user = next(iter(settings.users.items()), ("", ""))
         password = user.password if isinstance(user, User) else user
-        host = self.host if not ip_address(self.host).is_unspecified else "127.0.0.1"
+        host = near(self.host)
         path = "/" if "+ws" in scheme else ""
         uri = AmqpUri(scheme, host, self.port, name or None, password or None, settings.vhosts[0], path=path)
         return uri.format()
@@ -332,6 +364,11 @@ class BrokerServer:
         urls = settings.urls or tuple([f"amqp:{kind}:{shown(each.getsockname(), '')}" for each in self.sockets])
         now = time_of_day(asyncio.get_running_loop())
         return settings.but(urls=urls, epoch=settings.epoch or now - self.clock.time())
+
+
+def near(host: str) -> str:
+    """Return an address for who is on the same machine."""
+    return host if not ip_address(host.partition("%")[0]).is_unspecified else "127.0.0.1"
 
 
 __all__ = ["BrokerServer", "serve_broker"]

@@ -39,6 +39,7 @@ def broker_command(
     record: Path | None = None,
     record_secrets: bool = False,
     page: str | None = None,
+    management: str | None = None,
     ready_file: Path | None = None,
     tls: tuple[Path | None, Path | None, Path | None] = (None, None, None),
     allow_remote: bool = False,
@@ -70,6 +71,7 @@ def broker_command(
         record=record,
         record_secrets=record_secrets,
         page=page,
+        management=management,
         ready_file=ready_file,
         tls=tls,
         allow_remote=allow_remote,
@@ -89,10 +91,13 @@ def serve_settings(
     allow_remote: bool,
     namespace: Namespace | None = None,
     hint: str = "",
+    management: str | None = None,
 ) -> None:
     """Serve a broker until it is told to stop; `hint` is said with the first port for PORT. Raises CommandError."""
     addresses = [parse_address(each) for each in listen]
-    page_address = None if page is None else _page_address(page, addresses)
+    page_address = None if page is None else _other_address("--page", page, addresses)
+    beside = [*addresses, *([] if page_address is None else [page_address])]
+    management_address = None if management is None else _other_address("--management", management, beside)
     context = make_context(*tls)
     check_outputs(
         {"--record": record, "--ready-file": ready_file},
@@ -102,16 +107,21 @@ def serve_settings(
         check_recording(record)
     recording = record, record_secrets
     served = settings, namespace, hint
-    asyncio.run(_serve(served, addresses, context, recording, page_address, ready_file, allow_remote=allow_remote))
+    others = page_address, management_address
+    asyncio.run(_serve(served, addresses, context, recording, others, ready_file, allow_remote=allow_remote))
 
 
-def _page_address(text: str, broker: Sequence[Address]) -> Address:
+def _other_address(option: str, text: str, taken: Sequence[Address]) -> Address:
+    """Return where something is served beside the broker. Raises CommandError."""
+    what, example = ("page", "127.0.0.1:8080") if option == "--page" else ("management API", "127.0.0.1:15672")
     try:
         address = parse_address(text)
     except CommandError as error:
-        raise CommandError(f"--page {error}, such as 127.0.0.1:8080") from None
-    if address in broker and address[1]:
-        raise CommandError(f"--page {text}: the broker listens there; give the page another port, or 0 for a free one")
+        raise CommandError(f"{option} {error}, such as {example}") from None
+    if address in taken and address[1]:
+        who = "the broker" if option == "--page" else "the broker or its page"
+        text = f"{option} {text}: {who} listens there; give the {what} another port, or 0 for a free one"
+        raise CommandError(text)
     return address
 
 
@@ -161,12 +171,13 @@ async def _serve(
     addresses: Sequence[Address],
     context: ssl.SSLContext | None,
     record: tuple[Path | None, bool],
-    page_address: Address | None,
+    others: tuple[Address | None, Address | None],
     ready_file: Path | None,
     *,
     allow_remote: bool,
 ) -> None:
     stop = asyncio.Event()
+    page_address, management_address = others
     settings, namespace, hint = served
     path, secrets = record
     target: RecordTarget | None = path
@@ -200,6 +211,8 @@ async def _serve(
             try:
                 if page is not None and page_address is not None:
                     await _start(page, server, page_address, allow_remote=allow_remote)
+                if management_address is not None:
+                    await _start_management(server, management_address, allow_remote=allow_remote)
                 say(f"listening on {where}{' with TLS' if context is not None else ''}; stop with Ctrl-C")
                 if hint:
                     say(hint.replace("PORT", str(server.port)))
@@ -231,3 +244,15 @@ async def _start(page: PageServer, server: BrokerServer, address: Address, *, al
         free = "; port 0 takes a free one" if error.errno == errno.EADDRINUSE else ""
         raise CommandError(f"--page {describe(error)}{free}") from None
     say(f"page at {page.url}")
+
+
+async def _start_management(server: BrokerServer, address: Address, *, allow_remote: bool) -> None:
+    host, port = address
+    try:
+        await server.serve_management(port, host, allow_remote=allow_remote)
+    except ValueError as error:
+        raise CommandError(f"--management {error}: --allow-remote") from None
+    except OSError as error:
+        free = "; port 0 takes a free one" if error.errno == errno.EADDRINUSE else ""
+        raise CommandError(f"--management {describe(error)}{free}") from None
+    say(f"management API at {server.management_url}/api")

@@ -384,6 +384,11 @@ def _add_broker(broker: argparse.ArgumentParser) -> None:
     broker.add_argument(
         "--page", metavar="HOST:PORT", help="serve a live page about the broker, for reading with a browser (HTTP)"
     )
+    broker.add_argument(
+        "--management",
+        metavar="HOST:PORT",
+        help="serve RabbitMQ's management API (HTTP), as far as docs/management.md says",
+    )
     broker.add_argument("--record", metavar="FILE.pcapng", type=_path, help="append the octets of all connections")
     _add_listening(broker)
     broker.add_argument(
@@ -677,6 +682,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 users=arguments.user,
                 vhosts=arguments.vhost,
                 page=arguments.page,
+                management=arguments.management,
                 record=arguments.record,
                 record_secrets=arguments.record_secrets,
                 ready_file=arguments.ready_file,

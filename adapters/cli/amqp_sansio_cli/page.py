@@ -11,13 +11,14 @@ from http import HTTPStatus
 from ipaddress import ip_address
 from pathlib import Path
 from threading import Lock
-from typing import IO, TYPE_CHECKING, Final, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, Final, cast
 from urllib.parse import parse_qs, urlsplit
 
 from amqp_sansio.broker import Settings
 from amqp_sansio.capture import endpoint
 from amqp_sansio_asyncio import BrokerServer, bind_sockets
-from amqp_sansio_asyncio.listening import Address, Listener, listen_on
+from amqp_sansio_asyncio.http_server import HttpAnswer, HttpBounds, HttpRequest, HttpServer
+from amqp_sansio_asyncio.listening import Address
 from amqp_sansio_report.live import LivePage, look
 from amqp_sansio_report.traffic import Traffic, TrafficView
 
@@ -86,12 +87,6 @@ class _Refusal(Exception):
         """Of the answer, beside the usual ones."""
 
 
-class _Request(NamedTuple):
-    method: str
-    path: str
-    values: dict[str, str]
-
-
 class PageServer:
     """Serves the page of a broker, which records to `target` and has the settings of `with_history`.
 
@@ -103,8 +98,6 @@ class PageServer:
     def __init__(self, record: Path | None = None, *, patience: float = 10.0) -> None:
         self._tap = _Tap(record)
         """Takes the broker's recording."""
-        self._patience = patience
-        """Seconds for a request, and for its answer."""
         self._broker: BrokerServer
         """Set when it starts to serve."""
         self._page: LivePage
@@ -117,10 +110,13 @@ class PageServer:
         """When that was taken, in seconds."""
         self._names: set[str] | None = None
         """Hosts that a request may name; None: any."""
-        self._listener: Listener | None = None
-        """None before it serves."""
-        self._handlers: set[asyncio.Task[None]] = set()
-        """Tasks of the requests under way."""
+        self._server = HttpServer(
+            self._answer,
+            HttpBounds(head=_HEAD, body=0, seconds=patience, connections=_CLIENTS),
+            hint="this is the page of an AMQP broker: open it with a browser",
+            headers=_HEADERS,
+        )
+        """Reads and writes."""
         self.url = ""
         """Where it is, once it serves."""
 
@@ -148,89 +144,38 @@ class PageServer:
         is_local = all([ip_address(each.partition("%")[0]).is_loopback for each in addresses])
         # Another name for this address may be one that a foreign page has chosen (DNS rebinding).
         self._names = {"localhost", host.lower()} if is_local else None
-        self._listener = await listen_on(self._new_protocol, sockets)
-        await self._listener.start_serving()
+        chosen = await self._server.start(host, port, sockets=sockets)
         shown = addresses[0] if host == "localhost" else host
-        self.url = f"http://{endpoint(shown.partition('%')[0], self._listener.sockets[0].getsockname()[1])}/"
-
-    def _new_protocol(self) -> asyncio.StreamReaderProtocol:
-        """Return the protocol of a new client, as `asyncio.start_server` makes it."""
-        return asyncio.StreamReaderProtocol(asyncio.StreamReader(_HEAD), self._begin)
+        self.url = f"http://{endpoint(shown.partition('%')[0], chosen)}/"
 
     async def close(self) -> None:
         """Stop listening, and cut the connections."""
-        if self._listener is not None:
-            self._listener.close()
-            for task in self._handlers:
-                task.cancel()
-            if self._handlers:
-                await asyncio.wait(self._handlers)
-            await self._listener.wait_closed()
+        await self._server.close()
 
     def end_recording(self) -> None:
         """Close the recording's file; the broker is closed before."""
         self._tap.close()
 
-    def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._handlers) >= _CLIENTS:
-            writer.transport.abort()
-            return
-        task = asyncio.create_task(self._handle(reader, writer))
-        self._handlers.add(task)
-        task.add_done_callback(self._handlers.discard)
-
-    async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # A client that is slow or gone is cut off.
-        with suppress(TimeoutError, OSError, asyncio.IncompleteReadError):
-            try:
-                async with asyncio.timeout(self._patience):
-                    answer = await self._answer(reader)
-                async with asyncio.timeout(self._patience):
-                    writer.write(answer)
-                    writer.close()
-                    await writer.wait_closed()
-            finally:
-                writer.transport.abort()
-
-    async def _answer(self, reader: asyncio.StreamReader) -> bytes:
-        is_head = False
+    async def _answer(self, request: HttpRequest) -> HttpAnswer:
         try:
-            request = await self._read(reader)
-            is_head = request.method == "HEAD"
-            kind, body = await self._content(request)
-            return _response(HTTPStatus.OK, kind, body, is_head)
+            self._check_host(request.headers.get("host", ""))
+            if request.method not in ("GET", "HEAD"):
+                raise _Refusal(
+                    HTTPStatus.METHOD_NOT_ALLOWED, "the page is for reading: GET and HEAD", Allow="GET, HEAD"
+                )
+            kind, body = await self._content(request.target)
+            return _answered(HTTPStatus.OK, kind, body)
         except _Refusal as refusal:
-            text = f"{refusal}\n".encode()
-            return _response(refusal.status, "text/plain", text, is_head, refusal.headers)
+            return _answered(refusal.status, "text/plain", f"{refusal}\n".encode(), refusal.headers)
         except Exception as error:
             # The broker goes on, whatever it is that can't be drawn.
             text = f"{describe_fault(error)}\n".encode()
-            return _response(HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain", text, is_head)
+            return _answered(HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain", text)
 
-    async def _read(self, reader: asyncio.StreamReader) -> _Request:
-        try:
-            head = await reader.readuntil(b"\r\n\r\n")
-        except asyncio.LimitOverrunError:
-            raise _Refusal(
-                HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"a request has at most {_HEAD} octets"
-            ) from None
-        first, *lines = head.decode("latin-1").split("\r\n")[:-2]
-        words = first.split(" ")
-        if len(words) != 3 or not words[2].startswith("HTTP/1."):
-            raise _Refusal(HTTPStatus.BAD_REQUEST, "this is the page of an AMQP broker: open it with a browser")
-        hosts = [value.strip() for name, _, value in (line.partition(":") for line in lines) if name.lower() == "host"]
-        self._check_host(hosts)
-        if words[0] not in ("GET", "HEAD"):
-            raise _Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "the page is for reading: GET and HEAD", Allow="GET, HEAD")
-        parts = urlsplit(words[1])
-        return _Request(words[0], parts.path, {name: some[-1] for name, some in parse_qs(parts.query).items()})
-
-    def _check_host(self, hosts: list[str]) -> None:
+    def _check_host(self, host: str) -> None:
         """Refuse a request by another name than the page's own (RFC 9112 section 3.2). Addresses can't be rebound."""
-        if len(hosts) != 1:
-            raise _Refusal(HTTPStatus.BAD_REQUEST, "a request has one Host header")
         try:
-            name = (urlsplit(f"//{hosts[0]}").hostname or "").lower()
+            name = (urlsplit(f"//{host}").hostname or "").lower()
         except ValueError:
             name = ""
         if self._names is None or name in self._names:
@@ -242,11 +187,12 @@ class PageServer:
                 HTTPStatus.MISDIRECTED_REQUEST, f"the page isn't served by that name: open {self.url}"
             ) from None
 
-    async def _content(self, request: _Request) -> tuple[str, bytes]:
-        if request.path not in ("/", "/live"):
+    async def _content(self, target: str) -> tuple[str, bytes]:
+        parts = urlsplit(target)
+        if parts.path not in ("/", "/live"):
             raise _Refusal(HTTPStatus.NOT_FOUND, f"there is nothing here: the page is {self.url}")
-        values = request.values
-        wanted = request.path, values.get("connection", ""), values.get("changes", "")
+        values = {name: some[-1] for name, some in parse_qs(parts.query).items()}
+        wanted = parts.path, values.get("connection", ""), values.get("changes", "")
         async with self._drawing:
             loop = asyncio.get_running_loop()
             if loop.time() - self._taken >= _AGE:
@@ -259,7 +205,7 @@ class PageServer:
                 if len(self._drawn) >= _CLIENTS:
                     self._drawn.clear()
                 body = self._drawn[wanted] = await asyncio.to_thread(self._draw, *wanted)
-        return ("text/html" if request.path == "/" else "application/json"), body
+        return ("text/html" if parts.path == "/" else "application/json"), body
 
     def _draw(self, path: str, connection: str, changes: str) -> bytes:
         view = self._tap.view(connection)
@@ -278,18 +224,8 @@ class PageServer:
         return found
 
 
-def _response(
-    status: HTTPStatus, kind: str, body: bytes, is_head: bool, headers: dict[str, str] | None = None
-) -> bytes:
-    fields = {
-        **_HEADERS,
-        **(headers or {}),
-        "Content-Type": f"{kind}; charset=utf-8",
-        "Content-Length": str(len(body)),
-        "Connection": "close",
-    }
-    lines = [f"HTTP/1.1 {status.value} {status.phrase}", *[f"{name}: {value}" for name, value in fields.items()]]
-    return "\r\n".join([*lines, "", ""]).encode("latin-1") + (b"" if is_head else body)
+def _answered(status: HTTPStatus, kind: str, body: bytes, headers: dict[str, str] | None = None) -> HttpAnswer:
+    return HttpAnswer(status, body, {**(headers or {}), "Content-Type": f"{kind}; charset=utf-8"})
 
 
 __all__ = ["PageServer"]

@@ -156,6 +156,16 @@ class EmbeddedBroker:
         """The URL for its first user and first virtual host. Raises RuntimeError if it isn't running."""
         return self.service.server.url
 
+    @property
+    def management_url(self) -> str:
+        """Where RabbitMQ's management API is, as far as docs/management.md says: `http://127.0.0.1:PORT`, without a
+        user and password. It is served from the first time on that somebody asks. Raises RuntimeError if the broker
+        isn't running.
+        """
+        server = self.service.server
+        self.run(server.serve_management)
+        return server.management_url
+
     def url_for(self, user: str | None = None, vhost: str | None = None) -> str:
         """Return the URL for another user or virtual host. Raises LookupError for an unknown user."""
         name = next(iter(self._settings.users)) if user is None else user

@@ -25,6 +25,7 @@ class RabbitMQ:
     `user` may do everything in the virtual host "/"; `noperm_user`, whose password is its name, may
     log in and open no virtual host. The TLS port takes a client certificate when one is offered,
     and with it EXTERNAL (as user guest). The same ports speak AMQP 1.0, by RabbitMQ's plug-in.
+    `management_port` is that of its HTTP API; 0: it has none.
     """
 
     version: str
@@ -39,6 +40,7 @@ class RabbitMQ:
     pid: int
     env: dict[str, str] = field(repr=False)
     server: Program = field(repr=False)
+    management_port: int = 0
 
     @property
     def ca_file(self) -> Path:
@@ -82,12 +84,12 @@ def install_rabbitmq() -> str:
 
 
 @contextmanager
-def run_rabbitmq(folder: Path) -> Generator[RabbitMQ]:
+def run_rabbitmq(folder: Path, *, management: bool = False) -> Generator[RabbitMQ]:
     """A node with its files in `folder`; gone, with its epmd, at the end. Raises BrokerError."""
     version = install_rabbitmq()
-    port, tls_port, dist_port, epmd_port = free_ports(4)
+    port, tls_port, dist_port, epmd_port, management_port = free_ports(5)
     certificates = make_certificates(folder)
-    _write_configuration(folder, port, tls_port, certificates)
+    _write_configuration(folder, port, tls_port, certificates, management_port if management else 0)
     node = f"amqp-sansio-{os.getpid()}@localhost"
     env = {
         "PATH": os.environ.get("PATH", os.defpath),
@@ -111,7 +113,9 @@ def run_rabbitmq(folder: Path) -> Generator[RabbitMQ]:
         epmd.wait_until(lambda: answers(epmd_port), 20)
         server = Program("rabbitmq", [str(BIN / "rabbitmq-server")], folder, env)
         try:
-            server.wait_until(lambda: answers(port, GREETING) and answers(tls_port))
+            server.wait_until(
+                lambda: answers(port, GREETING) and answers(tls_port) and (not management or answers(management_port))
+            )
             yield RabbitMQ(
                 version=version,
                 host=HOST,
@@ -125,6 +129,7 @@ def run_rabbitmq(folder: Path) -> Generator[RabbitMQ]:
                 pid=server.pid,
                 env=env,
                 server=server,
+                management_port=management_port if management else 0,
             )
         finally:
             server.stop()
@@ -139,7 +144,9 @@ def _epmd() -> str:
     return program
 
 
-def _write_configuration(folder: Path, port: int, tls_port: int, certificates: Certificates) -> None:
+def _write_configuration(
+    folder: Path, port: int, tls_port: int, certificates: Certificates, management_port: int
+) -> None:
     users = {"guest": "administrator", "noperm": ""}
     definitions = {
         "users": [
@@ -155,7 +162,10 @@ def _write_configuration(folder: Path, port: int, tls_port: int, certificates: C
         "permissions": [{"user": "guest", "vhost": "/", "configure": ".*", "write": ".*", "read": ".*"}],
     }
     (folder / "definitions.json").write_text(json.dumps(definitions))
-    (folder / "enabled_plugins").write_text("[rabbitmq_auth_mechanism_ssl,rabbitmq_amqp1_0].\n")
+    plugins = ["rabbitmq_auth_mechanism_ssl", "rabbitmq_amqp1_0"]
+    if management_port:
+        plugins.append("rabbitmq_management")
+    (folder / "enabled_plugins").write_text(f"[{','.join(plugins)}].\n")
     lines = {
         "listeners.tcp.1": f"{HOST}:{port}",
         "listeners.ssl.1": f"{HOST}:{tls_port}",
@@ -173,6 +183,9 @@ def _write_configuration(folder: Path, port: int, tls_port: int, certificates: C
         "log.console": "true",
         "log.file": "false",
     }
+    if management_port:
+        lines["management.tcp.ip"] = HOST
+        lines["management.tcp.port"] = str(management_port)
     text = "".join(f"{key} = {value}\n" for key, value in lines.items())
     (folder / "rabbitmq.conf").write_text(text)
 
