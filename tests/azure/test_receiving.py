@@ -96,8 +96,13 @@ def test_completed_messages_are_gone(world: BusWorld) -> None:
 
 @pytest.mark.parametrize(
     "outcome,count",
-    [(MODIFIED, 1), (amqp.Released(), 0), (amqp.Modified(delivery_failed=False), 0)],
-    ids=["abandoned", "released", "modified"],
+    [
+        (MODIFIED, 1),
+        (amqp.Released(), 0),
+        (amqp.Modified(delivery_failed=False), 0),
+        (amqp.Modified(undeliverable_here=False), 1),
+    ],
+    ids=["abandoned", "released", "modified", "abandoned by JavaScript"],
 )
 def test_a_message_that_is_given_back_comes_again(world: BusWorld, outcome: amqp.DeliveryState, count: int) -> None:
     user, link, delivery, _ = one(world)

@@ -115,6 +115,19 @@ def test_manage_is_all_rights_and_others_are_refused() -> None:
         AccessRule("m", "k", {"Write"})
 
 
+@pytest.mark.parametrize("audience", ["sb://host", "sb://host/orders", "sb://host/orders/$management"])
+@pytest.mark.parametrize("operation", ["peek-message", "cancel-scheduled-message", "renew-lock", "enumerate-rules"])
+def test_a_token_for_the_management_node_is_enough_for_its_operations(audience: str, operation: str) -> None:
+    """The SDKs for JavaScript and Go put one for that node alone."""
+    world = BusWorld(ServiceBusNamespace(rules=(ALL, SENDER, LISTENER), checks_tokens=True))
+    world.queue("orders")
+    user = world.connect()
+    assert put(user, audience, sign(audience, ALL, LATER))[0] == 202
+    assert user.manage("orders", operation, {})[0] != 401
+    if audience.endswith("$management"):
+        assert refused(user, "orders", sends=True) == UNAUTHORIZED_ACCESS
+
+
 def test_links_are_dropped_when_their_token_expires(world: BusWorld) -> None:
     user = world.connect()
     for name in ("orders", "other"):

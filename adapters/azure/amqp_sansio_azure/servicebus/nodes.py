@@ -330,7 +330,7 @@ def settle(store: Store, token: bytes, outcome: DeliveryState | None) -> None:
         if outcome.undeliverable_here:
             store.defer(token, changes)
         else:
-            store.abandon(token, changes, counts=bool(outcome.delivery_failed))
+            store.abandon(token, changes, counts=outcome.delivery_failed is not False)
     elif isinstance(outcome, Rejected):
         told, reason, description = _changes_of(outcome)
         store.dead_letter(token, reason, description, told)
