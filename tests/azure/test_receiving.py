@@ -278,7 +278,9 @@ def test_a_deferred_message_is_received_by_its_number(world: BusWorld, mode: Any
     body = {"sequence-numbers": numbers(1), "receiver-settle-mode": mode}
     status, answer, _ = user.manage("orders", "receive-by-sequence-number", body)
     (entry,) = answer["messages"]
-    assert status == 200 and amqp.Message.from_wire(entry["message"]).body == b"hello"
+    found = amqp.Message.from_wire(entry["message"])
+    assert status == 200 and found.body == b"hello"
+    assert found.delivery_annotations == {amqp.Symbol("x-opt-lock-token"): entry["lock-token"]}
     assert user.manage("orders", "receive-by-sequence-number", body)[::2] == (404, MESSAGE_NOT_FOUND)
     done = {"disposition-status": "completed", "lock-tokens": amqp.Array([entry["lock-token"]], UUID)}
     assert user.manage("orders", "update-disposition", done)[0] == 200

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from base64 import urlsafe_b64encode
+from base64 import b64encode, urlsafe_b64encode
+from hashlib import sha256
+from hmac import new
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -61,6 +64,27 @@ def test_a_token_of_the_namespace_opens_every_entity(world: BusWorld) -> None:
     assert put(user, "sb://host/other", sign("sb://host", ALL, LATER))[0] == 202
     assert refused(user, "orders", sends=True) == UNAUTHORIZED_ACCESS
     assert put(user, "sb://host", sign("sb://host", ALL, LATER))[0] == 202
+    user.sender("orders")
+
+
+def escaped(audience: str, kind: str) -> str:
+    """The text of an audience in a token."""
+    if kind == "not at all":
+        return audience
+    if kind == "spaces and slashes":
+        return quote(audience)
+    found = quote_plus(audience)
+    return found.lower() if kind == "in lower case" else found
+
+
+@pytest.mark.parametrize("kind", ["in upper case", "in lower case", "spaces and slashes", "not at all"])
+def test_a_signature_is_of_the_audience_as_it_is_escaped(world: BusWorld, kind: str) -> None:
+    """The SDK for Go writes %2f, that for Python %2F."""
+    user = world.connect()
+    text = escaped("sb://host/Orders", kind)
+    signature = quote_plus(b64encode(new(ALL.key.encode(), f"{text}\n{LATER}".encode(), sha256).digest()))
+    token = f"SharedAccessSignature sr={text}&sig={signature}&se={LATER}&skn=all"
+    assert put(user, "sb://host/orders", token)[0] == 202
     user.sender("orders")
 
 

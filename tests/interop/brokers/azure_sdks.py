@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any, Final
 
+from tests.interop.brokers.maven import digest_of
 from tests.interop.brokers.node_clients import PEERS, npm_install
-from tests.interop.brokers.process import BUILD
+from tests.interop.brokers.process import BUILD, BrokerError, run_install
 
 PATIENCE: Final = 30.0
 """Seconds that a program may be silent."""
@@ -116,8 +118,22 @@ def node(program: str, package: str, version: str) -> Sdk:
 
 
 def node_service_bus() -> Sdk:
+    """The SDK for JavaScript. Raises BrokerError."""
     return node("azure_servicebus", "@azure/service-bus", "7.9.5")
 
 
-SERVICE_BUS: Final[Mapping[str, Callable[[], Sdk]]] = {"node": node_service_bus}
+def go() -> Sdk:
+    """The SDKs for Go, at the versions of their go.mod, built once for each text of the sources. Raises BrokerError."""
+    folder = PEERS / "azure_go"
+    if shutil.which("go") is None:
+        raise BrokerError("go is missing: the SDKs want 1.25 or newer, which Debian doesn't have")
+    made = BUILD / "go" / f"azure_go-{digest_of(*(each.read_bytes() for each in sorted(folder.iterdir())))}"
+    if not made.exists():
+        run_install("Azure's SDKs for Go", ["go", "build", "-C", str(folder), "-o", str(made), "."])
+    return Sdk([str(made)])
+
+
+SERVICE_BUS: Final[Mapping[str, Callable[[], Sdk]]] = {"node": node_service_bus, "go": go}
 """What starts the program of a language for Service Bus."""
+EVENT_HUBS: Final[Mapping[str, Callable[[], Sdk]]] = {"go": go}
+"""What starts the program of a language for Event Hubs; that for JavaScript has a table of its own."""

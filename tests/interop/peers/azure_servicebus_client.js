@@ -341,7 +341,7 @@ const scenarios = {
     return [sender, receiving];
   },
 
-  async sending(client) {
+  async refused(client) {
     return failure(() => send(client, 'orders', text('x'.repeat(400))));
   },
 

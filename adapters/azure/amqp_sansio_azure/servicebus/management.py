@@ -182,7 +182,8 @@ class ManagementNode(RequestNode):
         found = self.store.receive_deferred(self._numbers(request), locks=locks, session=session)
         told: list[dict[str, Any]] = []
         for each in found:
-            entry: dict[str, Any] = {"message": each.payload()}
+            # The SDK for Go reads the token in the message, the others beside it.
+            entry: dict[str, Any] = {"message": each.payload(says_lock=True)}
             if each.lock is not None:
                 entry["lock-token"] = UUID(bytes_le=each.lock.token)
             told.append(entry)
