@@ -96,8 +96,13 @@ def test_completed_messages_are_gone(world: BusWorld) -> None:
 
 @pytest.mark.parametrize(
     "outcome,count",
-    [(MODIFIED, 1), (amqp.Released(), 0), (amqp.Modified(delivery_failed=False), 0)],
-    ids=["abandoned", "released", "modified"],
+    [
+        (MODIFIED, 1),
+        (amqp.Released(), 0),
+        (amqp.Modified(delivery_failed=False), 0),
+        (amqp.Modified(undeliverable_here=False), 1),
+    ],
+    ids=["abandoned", "released", "modified", "abandoned by JavaScript"],
 )
 def test_a_message_that_is_given_back_comes_again(world: BusWorld, outcome: amqp.DeliveryState, count: int) -> None:
     user, link, delivery, _ = one(world)
@@ -273,7 +278,9 @@ def test_a_deferred_message_is_received_by_its_number(world: BusWorld, mode: Any
     body = {"sequence-numbers": numbers(1), "receiver-settle-mode": mode}
     status, answer, _ = user.manage("orders", "receive-by-sequence-number", body)
     (entry,) = answer["messages"]
-    assert status == 200 and amqp.Message.from_wire(entry["message"]).body == b"hello"
+    found = amqp.Message.from_wire(entry["message"])
+    assert status == 200 and found.body == b"hello"
+    assert found.delivery_annotations == {amqp.Symbol("x-opt-lock-token"): entry["lock-token"]}
     assert user.manage("orders", "receive-by-sequence-number", body)[::2] == (404, MESSAGE_NOT_FOUND)
     done = {"disposition-status": "completed", "lock-tokens": amqp.Array([entry["lock-token"]], UUID)}
     assert user.manage("orders", "update-disposition", done)[0] == 200

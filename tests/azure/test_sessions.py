@@ -36,7 +36,7 @@ def fill(user: User, *texts: str) -> None:
     user.send(user.sender("orders"), *[message(each.encode(), group_id=each[0]) for each in texts])
 
 
-def opened(user: User, session: str | None, wait: float | None = None, **options: Any) -> amqp.Receiver:
+def opened(user: User, session: Any, wait: float | None = None, **options: Any) -> amqp.Receiver:
     """A receiver that asks for a session, and may not have it yet."""
     properties = None if wait is None else {WAIT: amqp.UInt(int(wait * 1000))}
     source = amqp.Source("orders", filter={FILTER: session})
@@ -297,3 +297,18 @@ def test_settling_after_the_session_is_lost_says_so(world: BusWorld) -> None:
     body = {"disposition-status": "completed", "lock-tokens": tokens, "session-id": "a"}
     world.advance(31)
     assert user.manage("orders", "update-disposition", body)[::2] == (410, SESSION_LOCK_LOST)
+
+
+@pytest.mark.parametrize("descriptor", [None, amqp.ULong(0x137000000C), FILTER], ids=["plain", "code", "symbol"])
+@pytest.mark.parametrize("session", ["a", None], ids=["named", "next"])
+def test_a_session_is_granted_in_the_form_in_which_it_was_asked_for(
+    world: BusWorld, session: str | None, descriptor: Any
+) -> None:
+    """The SDK for Go reads none but described filters, the others none but plain ones."""
+    user = world.client()
+    fill(user, "a1")
+    asked: Any = session
+    told: Any = "a"
+    if descriptor is not None:
+        asked, told = amqp.Described(descriptor, session), amqp.Described(descriptor, "a")
+    assert given(opened(user, asked))[0] == told

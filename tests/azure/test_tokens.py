@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from base64 import urlsafe_b64encode
+from base64 import b64encode, urlsafe_b64encode
+from hashlib import sha256
+from hmac import new
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -64,6 +67,27 @@ def test_a_token_of_the_namespace_opens_every_entity(world: BusWorld) -> None:
     user.sender("orders")
 
 
+def escaped(audience: str, kind: str) -> str:
+    """The text of an audience in a token."""
+    if kind == "not at all":
+        return audience
+    if kind == "spaces and slashes":
+        return quote(audience)
+    found = quote_plus(audience)
+    return found.lower() if kind == "in lower case" else found
+
+
+@pytest.mark.parametrize("kind", ["in upper case", "in lower case", "spaces and slashes", "not at all"])
+def test_a_signature_is_of_the_audience_as_it_is_escaped(world: BusWorld, kind: str) -> None:
+    """The SDK for Go writes %2f, that for Python %2F."""
+    user = world.connect()
+    text = escaped("sb://host/Orders", kind)
+    signature = quote_plus(b64encode(new(ALL.key.encode(), f"{text}\n{LATER}".encode(), sha256).digest()))
+    token = f"SharedAccessSignature sr={text}&sig={signature}&se={LATER}&skn=all"
+    assert put(user, "sb://host/orders", token)[0] == 202
+    user.sender("orders")
+
+
 WRONG = {
     "another key": sign("sb://host/orders", AccessRule("all", "b3RoZXI="), LATER),
     "an unknown rule": sign("sb://host/orders", AccessRule("nobody", "a2V5"), LATER),
@@ -113,6 +137,19 @@ def test_manage_is_all_rights_and_others_are_refused() -> None:
     assert AccessRule("m", "k", {"Manage"}).rights == {"Send", "Listen", "Manage"}
     with pytest.raises(ValueError, match="'Write' is none of"):
         AccessRule("m", "k", {"Write"})
+
+
+@pytest.mark.parametrize("audience", ["sb://host", "sb://host/orders", "sb://host/orders/$management"])
+@pytest.mark.parametrize("operation", ["peek-message", "cancel-scheduled-message", "renew-lock", "enumerate-rules"])
+def test_a_token_for_the_management_node_is_enough_for_its_operations(audience: str, operation: str) -> None:
+    """The SDKs for JavaScript and Go put one for that node alone."""
+    world = BusWorld(ServiceBusNamespace(rules=(ALL, SENDER, LISTENER), checks_tokens=True))
+    world.queue("orders")
+    user = world.connect()
+    assert put(user, audience, sign(audience, ALL, LATER))[0] == 202
+    assert user.manage("orders", operation, {})[0] != 401
+    if audience.endswith("$management"):
+        assert refused(user, "orders", sends=True) == UNAUTHORIZED_ACCESS
 
 
 def test_links_are_dropped_when_their_token_expires(world: BusWorld) -> None:

@@ -121,7 +121,9 @@ def check(token: str, audience: str, rules: dict[str, AccessRule], now: float) -
             raise Refusal(UNAUTHORIZED_ACCESS, "ExpiredToken: the token has expired, or doesn't say when it does")
         return Grant(path_of(audience), ALL_RIGHTS, expires)
     rule = rules.get(fields.get("skn", ""))
-    wanted = "" if rule is None else _signature(quote_plus(fields.get("sr", "")), rule.key, fields.get("se", ""))
+    # What is signed is the text of `sr` as it stands in the token: the SDKs don't escape alike.
+    signed = "".join([each[3:] for each in token.removeprefix(_PREFIX).split("&") if each.startswith("sr=")])
+    wanted = "" if rule is None else _signature(signed, rule.key, fields.get("se", ""))
     if rule is None or not compare_digest(wanted.encode(), fields.get("sig", "").encode()):
         raise Refusal(UNAUTHORIZED_ACCESS, "InvalidSignature: The token has an invalid signature.")
     if expires is None or expires <= now:

@@ -14,7 +14,7 @@ JAVA = BUILD / "java"
 
 def class_path(what: str, pom: Path) -> str:
     """Resolve the jars into Maven's own cache, once for each text of the POM; the class path. Raises BrokerError."""
-    found = JAVA / f"{_digest(pom.read_bytes())}.classpath"
+    found = JAVA / f"{digest_of(pom.read_bytes())}.classpath"
     if found.exists():
         text = found.read_text()
         if all(Path(jar).exists() for jar in text.split(os.pathsep)):
@@ -37,7 +37,7 @@ def class_path(what: str, pom: Path) -> str:
 
 def compiled(what: str, sources: Sequence[Path], jars: str) -> Path:
     """The folder of the classes of some sources, compiled once for each text of them. Raises BrokerError."""
-    digest = _digest(jars.encode(), *(source.read_bytes() for source in sources))
+    digest = digest_of(jars.encode(), *(source.read_bytes() for source in sources))
     folder = JAVA / f"{digest}.classes"
     if not folder.exists():
         JAVA.mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ def compiled(what: str, sources: Sequence[Path], jars: str) -> Path:
     return folder
 
 
-def _digest(*texts: bytes) -> str:
+def digest_of(*texts: bytes) -> str:
     """A name that other texts don't have."""
     digest = hashlib.sha256()
     for text in texts:

@@ -79,7 +79,7 @@ class ManagementNode(RequestNode):
         self.store = store
 
     def attach(self, link: Attachment) -> None:
-        self.entities.has_claim(link, self.store.path)
+        self.entities.has_claim(link, self.path)
         super().attach(link)
 
     def answer(self, request: Request) -> Reply:
@@ -88,7 +88,7 @@ class ManagementNode(RequestNode):
         if found is None:
             raise self.refusal(NOT_IMPLEMENTED, f"The operation '{name[:100]}' is not supported.")
         right, method = found
-        self.entities.require(request.link.peer, right, self.store.path)
+        self.entities.require(request.link.peer, right, self.path)
         associated = request.properties.get("associated-link-name")
         if isinstance(associated, str):
             for link in request.link.peer.attachments.values():
@@ -112,10 +112,10 @@ class ManagementNode(RequestNode):
         """Return the reply to a request of a transaction, and what is done when that ends."""
         name = request.operation.removeprefix(_PREFIX)
         if name == "schedule-message":
-            self.entities.require(request.link.peer, SEND, self.store.path)
+            self.entities.require(request.link.peer, SEND, self.path)
             return self._scheduling(request)
         if name == "update-disposition":
-            self.entities.require(request.link.peer, LISTEN, self.store.path)
+            self.entities.require(request.link.peer, LISTEN, self.path)
             return Reply(), self._disposition(request)
         raise self.refusal(NOT_IMPLEMENTED, f"'{request.operation[:100]}' takes no part in transactions.")
 
@@ -182,7 +182,8 @@ class ManagementNode(RequestNode):
         found = self.store.receive_deferred(self._numbers(request), locks=locks, session=session)
         told: list[dict[str, Any]] = []
         for each in found:
-            entry: dict[str, Any] = {"message": each.payload()}
+            # The SDK for Go reads the token in the message, the others beside it.
+            entry: dict[str, Any] = {"message": each.payload(says_lock=True)}
             if each.lock is not None:
                 entry["lock-token"] = UUID(bytes_le=each.lock.token)
             told.append(entry)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from struct import Struct
 from typing import Any, Final
+from uuid import UUID
 
 from amqp_sansio.amqp_1_0 import Data, Int, Message, Symbol
 from amqp_sansio.amqp_1_0.codec.conditions import DECODE_ERROR
@@ -26,10 +27,12 @@ LOCKED_UNTIL: Final = Symbol("x-opt-locked-until")
 SCHEDULED_TIME: Final = Symbol("x-opt-scheduled-enqueue-time")
 DEAD_LETTER_SOURCE: Final = Symbol("x-opt-deadletter-source")
 STATE: Final = Symbol("x-opt-message-state")
+LOCK_TOKEN: Final = Symbol("x-opt-lock-token")
 _SERVICE: Final = (ENQUEUED_TIME, SEQUENCE_NUMBER, ENQUEUE_SEQUENCE_NUMBER, LOCKED_UNTIL, DEAD_LETTER_SOURCE, STATE)
 """Annotations that the service alone writes."""
 _IN_FRONT: Final = ("header", "delivery-annotations", "message-annotations")
 _HEADER: Final = b"\0\x53\x70\xc0"
+_DELIVERY_ANNOTATIONS: Final = b"\0\x53\x71"
 _ANNOTATIONS: Final = b"\0\x53\x72"
 _PACK_UINT: Final = Struct(">BI").pack
 _PACK_LONG: Final = Struct(">Bq").pack
@@ -136,8 +139,8 @@ class Stored:
         self.source = ""
         """For a dead letter: the entity that it was in."""
 
-    def payload(self, *, says_state: bool = False) -> bytes:
-        """Return its octets for a receiver."""
+    def payload(self, *, says_state: bool = False, says_lock: bool = False) -> bytes:
+        """Return its octets for a receiver; with its lock token as a delivery annotation if `says_lock`."""
         arrival = self.arrival
         others = dict(arrival.annotations)
         if self.source:
@@ -159,6 +162,9 @@ class Stored:
         octets = b"".join(parts)
         annotations = _PACK_MAP(0xD1, len(octets) + 4, len(parts))
         header = _header(arrival, self.delivery_count)
+        if says_lock and self.lock is not None:
+            token: dict[Any, Any] = {LOCK_TOKEN: UUID(bytes_le=self.lock.token)}
+            header += _DELIVERY_ANNOTATIONS + encode(token)
         return b"".join((header, _ANNOTATIONS, annotations, octets, arrival.rest))
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from amqp_sansio.amqp_1_0 import (
     Accepted,
+    Described,
     Error,
     Modified,
     ReceiverSettleMode,
@@ -123,7 +124,7 @@ class EntityNode(Node):
         taker = LinkTaker(host, store, link)
         source: Any = link.attach.source
         wanted: Mapping[Any, Any] = (source.filter if isinstance(source, Source) else None) or {}
-        session: object = wanted.get(SESSION, _NOTHING)
+        session: object = _plain(wanted.get(SESSION, _NOTHING))
         link.notes[_TAKER] = taker
         if session is _NOTHING:
             store.add(taker)
@@ -227,7 +228,10 @@ class LinkTaker:
         self.is_waiting = False
         self.host.timers.clear(self.key)
         ticks = int(session.until * _SECOND) + _TICKS
-        filters: dict[Any, Any] = {SESSION: session.id}
+        asked: object = (source.filter or {}).get(SESSION)
+        # The client reads the form that it has written: Go's knows none but described filters, Python's none but plain.
+        told = Described(asked.descriptor, session.id) if isinstance(asked, Described) else session.id
+        filters: dict[Any, Any] = {SESSION: told}
         link.accept(source=source.replace(filter=filters), properties={LOCKED_UNTIL: ticks})
         self.host.joined(link, self.store.path)
         link.peer.touch()
@@ -330,7 +334,7 @@ def settle(store: Store, token: bytes, outcome: DeliveryState | None) -> None:
         if outcome.undeliverable_here:
             store.defer(token, changes)
         else:
-            store.abandon(token, changes, counts=bool(outcome.delivery_failed))
+            store.abandon(token, changes, counts=outcome.delivery_failed is not False)
     elif isinstance(outcome, Rejected):
         told, reason, description = _changes_of(outcome)
         store.dead_letter(token, reason, description, told)
@@ -338,6 +342,11 @@ def settle(store: Store, token: bytes, outcome: DeliveryState | None) -> None:
         # Released, or settled without an outcome: nobody has used it.
         assert outcome is None or isinstance(outcome, Released)
         store.abandon(token, counts=False)
+
+
+def _plain(value: object) -> object:
+    """Return what a filter says, without its descriptor."""
+    return value.value if isinstance(value, Described) else value
 
 
 def _changes_of(outcome: DeliveryState | None) -> tuple[Mapping[Any, Any], str, str]:
