@@ -78,8 +78,8 @@ def _same(talk: Talk) -> Seen:
     "queue.declare/equivalent", "must", _EQUIVALENT, "channel.close, whatever the code", variant="other-durable"
 )
 def _other(talk: Talk) -> Seen:
-    queue = talk.declare(exclusive=True)
-    return talk.refuses(amqp.QueueDeclare(queue, durable=True, exclusive=True), 406, 530)
+    queue = talk.declare(durable=True)
+    return talk.refuses(amqp.QueueDeclare(queue), 406, 530)
 
 
 @SUITE.on_a_channel(
@@ -147,7 +147,7 @@ def _lifetime(talk: Talk) -> Seen:
 )
 def _auto_delete(talk: Talk) -> Seen:
     talk.channel(2)
-    queue = talk.declare(auto_delete=True, exclusive=True)
+    queue = talk.declare(auto_delete=True, durable=True)
     talk.call(amqp.QueueDeclare(queue, passive=True))
     tag = talk.call(amqp.BasicConsume(queue)).consumer_tag
     talk.call(amqp.BasicCancel(tag))
