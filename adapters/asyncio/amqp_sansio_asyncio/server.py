@@ -388,7 +388,7 @@ class _Accepting(Entrant):
         self._transport: asyncio.Transport | None = None
         """Cut off when the time is over, or the server closes."""
         self._timer: asyncio.TimerHandle | None = None
-        """Of `_timeout`."""
+        """Cuts the transport when no header has come within `_timeout`; cancelled when one has, or at the end."""
         self._seen = 0
         """Octets of the header so far."""
         self.ended: Callable[[_Accepting], None] = lambda _: None

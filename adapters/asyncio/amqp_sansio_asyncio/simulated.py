@@ -99,6 +99,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         # asyncio's base class asks it for what is ready.
         self._selector = self
         self._clock_resolution = _RESOLUTION
+        """Seconds by which asyncio's base class lets a timer ring early; it reads this name."""
         process.at_end(self._end)
 
     # asyncio.
@@ -545,7 +546,7 @@ class SimulatedTransport(asyncio.Transport):
         self._incoming: Direction
         """The direction of the line to this end."""
         self._outgoing: Direction
-        """The other direction."""
+        """The line's half that takes what this end writes."""
         self._is_closing = False
         """Whether it was closed: what is unsent still goes."""
         self._is_paused = False

@@ -35,18 +35,30 @@ class Carrier(asyncio.Transport, asyncio.Protocol):
     ) -> None:
         super().__init__()
         self._stream = stream
+        """Makes frames of octets and octets of frames; it says when either side has ended the WebSocket."""
         self._following = cast(asyncio.Protocol, following)
+        """What gets the octets inside; `set_protocol` puts another in its place."""
         self._close_timeout = close_timeout
+        """Seconds that the other side has to say its end before the transport is cut."""
         self.opened = opened
+        """Client: done once the server has agreed, failed when it didn't; None: a server's end, which is open at
+        once."""
         self._shown = shown
+        """The URI that was asked for, to name it in an error."""
         self._raw: asyncio.Transport | None = None
+        """What carries the frames; None until the connection is made."""
         self._is_joined = opened is None
         """Whether `following` has been told of its transport."""
         self._is_closing = False
+        """Set once, by whichever is first: our own close or abort, or the other side's end; no octets are passed on
+        then."""
         self._is_ended = False
         """Whether `following` has been told of the end of the stream."""
         self._write_paused = False
+        """Between the transport's calls of `pause_writing` and `resume_writing`: pongs wait meanwhile."""
         self._timer: asyncio.TimerHandle | None = None
+        """Cuts the transport when `_close_timeout` is over; set when we say our end, cancelled when the transport is
+        gone."""
 
     # The protocol of the transport below.
 

@@ -40,6 +40,7 @@ class Listening:
 
     def __init__(self) -> None:
         self.sockets: list[socket.socket] = []
+        """Bound and listening, in the order of the addresses; a name that stands for several has one for each."""
         self.asked: list[str] = []
         """For each address that was asked for, what it is: a free port has its number, a name its first address."""
 

@@ -113,8 +113,11 @@ class _Interrupts:
 
     def __init__(self) -> None:
         self._count = 0
+        """How often Ctrl-C was pressed: the first time is the writer's, the second ends the reading."""
         self._reading = False
+        """Whether the program waits in `os.read`, which only an exception interrupts."""
         self._before: Any = None
+        """The handler of SIGINT that is put back at the end; None: none was replaced, outside of the main thread."""
 
     def __enter__(self) -> _Interrupts:
         import signal

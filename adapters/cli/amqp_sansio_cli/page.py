@@ -82,7 +82,7 @@ class _Refusal(Exception):
     def __init__(self, status: HTTPStatus, text: str, **headers: str) -> None:
         super().__init__(text)
         self.status = status
-        """Of the answer."""
+        """The status line of the answer, an error of the request or of the page."""
         self.headers = headers
         """Of the answer, beside the usual ones."""
 

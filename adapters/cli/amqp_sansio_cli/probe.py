@@ -197,10 +197,15 @@ class Reports:
         self.peer = ""
         """Who is tested, by name and version."""
         self.results: list[Result] = []
+        """Of all cases so far, for the reports that are written at the end."""
         self._wanted = wanted
+        """Which reports the command was asked for, each with its path."""
         self._total = total
+        """How many cases there are, for the count when a run ends early."""
         self._tree = Tree(total)
+        """Makes the lines that the terminal shows as the cases come."""
         self._lines = _Lines(wanted.json)
+        """Takes a record of each case at once: a run that is cut off leaves those until then."""
 
     def __enter__(self) -> Reports:
         if self._wanted.record is not None:
@@ -292,7 +297,9 @@ class _Lines:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
+        """Where the lines go; None: nobody wants them."""
         self._file: TextIO | None = None
+        """Open between `open` and `close`, if there is a path."""
 
     def open(self) -> None:
         if self._path is not None:

@@ -87,6 +87,7 @@ class Recording:
         """Called once then."""
         try:
             self._file = _open_to_append(path)
+            """The recording, open for writing at its end; each packet is written at once."""
             self.write(self.writer.header())
         except (OSError, NotACapture) as error:
             raise CommandError(describe(error)) from None
@@ -253,7 +254,7 @@ class _Link:
         self._ended_by: Sender | None = None
         """Which side ended it first."""
         self._reset = False
-        """Whether by a reset."""
+        """Whether that side cut it off (RST) instead of ending it (FIN); the recording tells the two apart."""
 
     async def pump(self, sender: Sender, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass one direction on, until its sender ends it or either side resets the connection."""

@@ -160,8 +160,11 @@ class _Lines:
         from .output import csv_lines, json_lines
 
         self._file = file
+        """Takes the octets of lines; it is opened and closed outside, after compression where that is wanted."""
         self._lines: Callable[[str, Iterable[Row]], Iterator[str]] = csv_lines if form == "csv" else json_lines
+        """Makes the lines of a table's rows, in the form that was asked for."""
         self._table = table
+        """Its name, which says what the columns are called."""
         self._has_header = form == "csv"
         """Whether the lines begin with the names of columns."""
         self._begun = False

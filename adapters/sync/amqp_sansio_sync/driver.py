@@ -77,8 +77,12 @@ class Asked:
 
     def __init__(self, function: Callable[[], object]) -> None:
         self._function = function
+        """What the user gave, which may call the connection again: so it is called by the thread that waits, without
+        the lock."""
         self.result: object = None
+        """What that has returned, or its coroutine, once it is `done`."""
         self.done = False
+        """Set once it has returned; where it has raised, nobody asks."""
 
     def carry_out(self) -> None:
         """Call it. Raises what it raises, RuntimeError for a coroutine that waits."""

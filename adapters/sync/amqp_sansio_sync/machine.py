@@ -119,6 +119,7 @@ class Behind(Machine):
 
     def __init__(self, connector: Connector) -> None:
         self._connector = connector
+        """Called for each attempt, with the URI and the seconds that are left; returns a connected socket."""
 
     def reach(self, uri: AmqpUri, seconds: float) -> socket.socket:
         return self._connector(uri, seconds)

@@ -250,8 +250,9 @@ class SimulatedThread(greenlet):
     def __init__(self, system: SimulatedSystem, target: Callable[[], object], name: str) -> None:
         super().__init__(self._main)
         self.gr_context = copy_context()
+        """greenlet's name for the context variables: a thread begins with those of who starts it."""
         self.system = system
-        """Whose thread it is."""
+        """What the program has for a machine: its clock, its locks, and the list of threads that this one is in."""
         self.name = name
         """For errors and the world's notes."""
         self.failure: BaseException | None = None
@@ -673,7 +674,9 @@ class SimulatedInside(Inside):
     def __init__(self, below: SimulatedStream | SimulatedTls, uri: AmqpUri) -> None:
         super().__init__(below, uri)
         self.bell = below.bell
+        """Rings when the stream below has octets or room: the same one, so that who waits for it is woken."""
         self._stream_below = below
+        """The stream again, under its own type: the base class knows of `recv` and `send` only."""
 
     @property
     def is_over(self) -> bool:

@@ -164,10 +164,15 @@ class SocketTransport(Transport):
     def __init__(self, connected: socket.socket, recording: Recording | None, inside: Inside | None = None) -> None:
         connected.setblocking(False)
         self._inside = inside
+        """The WebSocket, which may have octets when the socket has none left to read; None: there is none."""
         label = f"{shown(connected.getsockname())}-{shown(connected.getpeername())}"
         super().__init__(inside or connected, label, recording)
         self.socket = connected
         """Plain or TLS; it doesn't block."""
+        self._wakes: socket.socket
+        """Readable once another thread has called `wake`: who waits for the socket waits for this one, too."""
+        self._waker: socket.socket
+        """The end that `wake` writes an octet to."""
         self._wakes, self._waker = socket.socketpair()
         self._wakes.setblocking(False)
         self._waker.setblocking(False)

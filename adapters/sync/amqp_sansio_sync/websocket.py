@@ -32,10 +32,15 @@ class Inside:
 
     def __init__(self, below: Stream, uri: AmqpUri) -> None:
         self._below = below
+        """What carries the frames: a connected socket, plain or TLS, that doesn't block."""
         self._stream = client_stream(uri)
+        """Makes frames of octets and octets of frames; it says when either side has ended the WebSocket."""
         self._uri = uri
+        """Where the WebSocket is, to name it in an error."""
         self._out = bytearray()
+        """Octets of frames that the stream below hasn't taken yet; nothing is added before they are gone."""
         self._ready = bytearray()
+        """Octets that have come in frames, and that `recv` hasn't returned yet."""
         self._count = 0
         """Octets of the caller's in what isn't written yet."""
 

@@ -141,7 +141,7 @@ def _rebuild(cls: type[M], arguments: tuple[Any, ...], spare: bytes) -> M:
     return method
 
 
-def hashable(value: Any) -> Any:
+def hashable(value: object) -> Any:
     """`value`, or for a mapping that has no hash what a Table's hash is made of."""
     return frozenset(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else value
 

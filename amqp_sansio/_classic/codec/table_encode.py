@@ -218,7 +218,7 @@ def _integer(tag: str, value: int, rules: TableRules) -> bytes:
     return tag.encode() + Struct(rules.integers[tag]).pack(value)
 
 
-def _text(value: Any, what: str) -> bytes:
+def _text(value: object, what: str) -> bytes:
     if not isinstance(value, str):
         raise syntax_error(f"{what} {value!r:.60} is a {type(value).__name__}, not a str")
     try:

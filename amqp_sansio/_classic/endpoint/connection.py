@@ -485,18 +485,18 @@ class Connection(Handshake):
         self._events.append(events.MethodReceived(channel.number, method))
         self._outgoing.settle(step)
 
-    def _channel_open(self, channel: Channel, method: Any, step: Step) -> None:
+    def _channel_open(self, channel: Channel, method: object, step: Step) -> None:
         self._outgoing.answer(channel.number, self.dialect.named["channel.open-ok"]())
         self._events.append(Opened(Scope.CHANNEL, channel.number))
 
-    def _channel_open_ok(self, channel: Channel, method: Any, step: Step) -> None:
+    def _channel_open_ok(self, channel: Channel, method: object, step: Step) -> None:
         pending = channel.opening
         if channel.state is ChannelStates.OPEN and pending is not None:
             channel.opening = None
             pending.complete(method)
             self._events.append(Opened(Scope.CHANNEL, channel.number, pending))
 
-    def _channel_close(self, channel: Channel, method: Any, step: Step) -> None:
+    def _channel_close(self, channel: Channel, method: object, step: Step) -> None:
         self._outgoing.answer(channel.number, self.dialect.named["channel.close-ok"]())
         report = merged_report(channel.report, report_of(method, self.dialect))
         if channel.state is ChannelStates.CLOSED:
@@ -505,7 +505,7 @@ class Connection(Handshake):
             # Both closes crossed: this end's awaits its answer.
             channel.report = report
 
-    def _channel_close_ok(self, channel: Channel, method: Any, step: Step) -> None:
+    def _channel_close_ok(self, channel: Channel, method: object, step: Step) -> None:
         if channel.state is ChannelStates.CLOSED:
             self._end_channel(channel, channel.report or CloseReport(By.LOCAL))
 
@@ -524,7 +524,7 @@ class Connection(Handshake):
     def _blocked(self, channel: Channel, method: Any, step: Step) -> None:
         self._events.append(events.Blocked(method.reason))
 
-    def _unblocked(self, channel: Channel, method: Any, step: Step) -> None:
+    def _unblocked(self, channel: Channel, method: object, step: Step) -> None:
         self._events.append(events.Unblocked())
 
     _RECEIVERS: ClassVar[Mapping[str, Callable[[Any, Channel, Any, Step], None]]] = {

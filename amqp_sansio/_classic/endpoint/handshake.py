@@ -318,7 +318,7 @@ class Handshake(SaslExchange[Config]):
         self._send_within = float(heartbeat)
         self._silence_after = 2 * self._send_within
 
-    def _open_ok(self, open_ok: Any) -> None:
+    def _open_ok(self, open_ok: object) -> None:
         self._become_open()
 
     def _redirect(self, redirect: Any) -> None:
@@ -395,13 +395,13 @@ class Handshake(SaslExchange[Config]):
         self._outgoing.close("connection.close", 0, report, text)
         self._await_close(report)
 
-    def _receive_close(self, close: Any) -> None:
+    def _receive_close(self, close: object) -> None:
         """The peer closed the connection: answer and end, or wait for its answer to this end's close."""
         self._outgoing.answer_anyway(0, self.dialect.named["connection.close-ok"]())
         self._report_later = merged_report(self._report_later, report_of(close, self.dialect))
         self._receive_close_ok()
 
-    def _receive_close_ok(self, close_ok: Any = None) -> None:
+    def _receive_close_ok(self, close_ok: object = None) -> None:
         """Unless a close still waits for its answer, tell what the closes end."""
         if self._model.state is not State.END:
             return

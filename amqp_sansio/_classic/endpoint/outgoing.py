@@ -124,7 +124,7 @@ class Outgoing:
         except CodecError as error:
             raise self.misuse(str(error), error.rule) from error
 
-    def locally(self, step: Callable[..., _T], *arguments: Any) -> _T:
+    def locally(self, step: Callable[..., _T], *arguments: object) -> _T:
         """Step the model with what this end sends; a violation is the caller's."""
         try:
             return step(*arguments)

@@ -43,7 +43,7 @@ def check_ticket(channel: ChannelState, method: Method) -> None:
         raise Violation(ACCESS_REFUSED, text, rule=f"{method.NAME}/ticket", scope=Scope.CHANNEL)
 
 
-def grant_ticket(channel: ChannelState, request: Any, ticket: int) -> None:
+def grant_ticket(channel: ChannelState, request: object, ticket: int) -> None:
     """Remember a ticket that the server granted for a request of the client."""
     if channel.tickets is None:
         channel.tickets = {}

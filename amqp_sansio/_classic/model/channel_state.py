@@ -123,7 +123,7 @@ class Calls:
         """The one that was sent last. Raises ValueError if there is none."""
         return max([waiting[-1] for waiting in self._by_request.values()], key=self._numbers.__getitem__)
 
-    def name_newest(self, token: Any) -> None:
+    def name_newest(self, token: object) -> None:
         """Give the newest one its token, if it was sent before the token was known."""
         newest = self.newest
         if newest.token is None:
@@ -602,7 +602,7 @@ class Step:
         self.exact = False
 
 
-def add_delivery(channel: ChannelState, tag: int, token: Any, limits: Limits, no_ack: bool) -> None:
+def add_delivery(channel: ChannelState, tag: int, token: object, limits: Limits, no_ack: bool) -> None:
     """Remember a delivery that the server sends. Raises Violation for tag 0, a tag still open, and above the limit."""
     if tag == 0:
         raise Violation(NOT_ALLOWED, "delivery tag 0 was assigned to a delivery", rule="domain/delivery-tag.nonzero")
@@ -617,7 +617,7 @@ def add_delivery(channel: ChannelState, tag: int, token: Any, limits: Limits, no
     channel.last_tag = tag
 
 
-def open_delivery(channel: ChannelState, tag: int, token: Any) -> None:
+def open_delivery(channel: ChannelState, tag: int, token: object) -> None:
     """A delivery waits for its settlement; `settled_to` stays below all that do."""
     channel.unsettled[tag] = token
     if tag <= channel.settled_to:
@@ -801,7 +801,7 @@ def _consume_ok(step: Step) -> None:
     _add_consumer(step.channel, step.method.consumer_tag, step.answered.request)
 
 
-def _add_consumer(channel: ChannelState, tag: str, request: Any) -> None:
+def _add_consumer(channel: ChannelState, tag: str, request: object) -> None:
     # Stream consumers (0-8) get deliveries that need no settlement, always.
     channel.consumers[tag] = bool(getattr(request, "no_ack", True))
     if channel.cancelled is not None:

@@ -14,7 +14,7 @@ Sections of 0-9-1: 2.2.4 (life-cycle), 2.3.7 (closing), 4.2.3 (channels), 4.2.6 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ...endpoint import Side
 from ...errors import Scope
@@ -158,7 +158,7 @@ class ConnectionModel:
         self.state = self._next(given, "protocol header")
 
     def step(
-        self, side: Side, number: int, method: Method, token: Any = None, whole: bool = True, size: int | None = None
+        self, side: Side, number: int, method: Method, token: object = None, whole: bool = True, size: int | None = None
     ) -> Step | None:
         """`side` sends `method` on channel `number`; None: it's discarded, because channel or connection is closing.
 
@@ -304,7 +304,7 @@ class ConnectionModel:
             raise Violation(code, f"{what} while the connection is {self.state.value}", rule="connection/life-cycle")
         return after
 
-    def _step_connection(self, client: bool, number: int, method: Method, token: Any) -> Step:
+    def _step_connection(self, client: bool, number: int, method: Method, token: object) -> Step:
         if number:
             raise Violation(COMMAND_INVALID, f"{method.NAME} on channel {number}, not on 0", rule="wire/channel-zero")
         other = CONNECTION_OTHER[client]
@@ -346,7 +346,9 @@ class ConnectionModel:
             raise _not_open(f"{method.NAME} while channel {channel.number} is {channel.state.value}", rule)
         return after
 
-    def _books(self, channel: ChannelState, client: bool, method: Method, token: Any, size: int | None = None) -> Step:
+    def _books(
+        self, channel: ChannelState, client: bool, method: Method, token: object, size: int | None = None
+    ) -> Step:
         """Match replies, step the channel's mode and keep the books of one method that counts."""
         check_values(self.dialect, method)
         answered = None

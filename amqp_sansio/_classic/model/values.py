@@ -108,7 +108,7 @@ def _check_name(version: Version, method: str, kind: str, name: str) -> None:
         raise _wrong(rule, text)
 
 
-def _check_filled(version: Version, method: str, field: str, value: Any) -> None:
+def _check_filled(version: Version, method: str, field: str, value: object) -> None:
     if not (value.strip() if isinstance(value, bytes) else value):
         rule, what = _FILLED[field]
         raise _wrong(rule, f"{method} without {what}")

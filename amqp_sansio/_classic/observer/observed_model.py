@@ -254,7 +254,7 @@ class ObservedModel(ConnectionModel):
         return False
 
     def step(
-        self, side: Side, number: int, method: Method, token: Any = None, whole: bool = True, size: int | None = None
+        self, side: Side, number: int, method: Method, token: object = None, whole: bool = True, size: int | None = None
     ) -> Step | None:
         """As the base's; a channel that was only assumed to be open begins anew with channel.open."""
         known = self._channel(number)
@@ -314,7 +314,7 @@ class ObservedModel(ConnectionModel):
             if len(self.channels) <= self.bounds.channels:
                 return
 
-    def step_anyway(self, side: Side, number: int, method: Method, token: Any) -> Step | None:
+    def step_anyway(self, side: Side, number: int, method: Method, token: object) -> Step | None:
         """Take a method whose violation has been reported as if it were right, as far as that can be."""
         known = self._channel(number)
         channel = known if number else self.zero
@@ -603,7 +603,7 @@ class ObservedModel(ConnectionModel):
         queue = channel.queues.get(method.consumer_tag)
         return (queue, staged) if name == "file.deliver" else queue
 
-    def _given(self, channel: ObservedChannel, unit: int, method: Any, known: bool, booked: int | None) -> None:
+    def _given(self, channel: ObservedChannel, unit: int, method: object, known: bool, booked: int | None) -> None:
         """The server has sent a message, which the client settles unless it has said that it won't."""
         if booked is not None and booked in channel.unsettled and not channel.dead:
             channel.name_delivery(booked, unit)

@@ -32,7 +32,7 @@ def _stream_publish(message: MessageRecord, event: Observed, method: Any) -> Non
     message.fill("publish", exchange=method.exchange, routing_key=method.routing_key)
 
 
-def _file_publish(message: MessageRecord, event: Observed, method: Any) -> None:
+def _file_publish(message: MessageRecord, event: Observed, method: object) -> None:
     _stream_publish(message, event, method)
     message.bring(event.context)
 
@@ -69,7 +69,7 @@ def _stream_deliver(message: MessageRecord, event: Observed, method: Any) -> Non
     )
 
 
-def _file_deliver(message: MessageRecord, event: Observed, method: Any) -> None:
+def _file_deliver(message: MessageRecord, event: Observed, method: object) -> None:
     _deliver(message, event, method)
     message.queue, staged = event.context
     message.bring(staged)

@@ -162,6 +162,6 @@ def pack_sequence_set(value: SequenceSet | ByteRanges) -> bytes:
 pack_byte_ranges: Final = pack_sequence_set
 
 
-def pack_struct32(value: Any) -> bytes:
+def pack_struct32(value: object) -> bytes:
     """A coded struct behind four octets of size. Raises CodecError."""
     return encode_as(_STRUCT32, value, 1)

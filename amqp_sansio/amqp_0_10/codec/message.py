@@ -39,7 +39,7 @@ class Message:
         others: tuple[Struct | Struct32, ...] = (),
         routing_key: str | None = None,
         content_type: str | None = None,
-        application_headers: Any = None,
+        application_headers: object = None,
         headers: Headers | None = None,
         has_body: bool = False,
     ) -> None:

@@ -168,7 +168,7 @@ def _rebuild(kind: type[Struct], values: tuple[Any, ...], wire: bytes | None) ->
     return found
 
 
-def _hashable(value: Any) -> Any:
+def _hashable(value: object) -> Any:
     listed: Any = value
     return tuple(listed) if isinstance(value, list) else value
 

@@ -152,7 +152,7 @@ def decode_value(data: bytes, pos: int = 0, end: int | None = None) -> tuple[Any
     return decode_typed(data[pos], data, pos + 1, end, NESTING)
 
 
-def encode_value(value: Any) -> bytes:
+def encode_value(value: object) -> bytes:
     """A value with its type code. Raises CodecError for what no type holds.
 
     >>> encode_value("é").hex()
@@ -354,7 +354,7 @@ _EXACT: Final[dict[type, int]] = {
 _KINDS: Final[tuple[tuple[type, int], ...]] = (*_EXACT.items(), (Mapping, _MAP))
 
 
-def _code_of(value: Any) -> int:
+def _code_of(value: object) -> int:
     if isinstance(value, Typed):
         return _named(value.name)
     if isinstance(value, int) and not isinstance(value, bool | Datetime):
@@ -387,7 +387,7 @@ def _named(name: str) -> int:
     return code
 
 
-def encode_as(code: int, value: Any, depth: int) -> bytes:
+def encode_as(code: int, value: object, depth: int) -> bytes:
     """A value as the type `code`, without the code. Raises CodecError when that can't hold it."""
     if depth <= 0 and code in _COMPOUND:
         raise CodecError(f"values are nested deeper than {NESTING}")

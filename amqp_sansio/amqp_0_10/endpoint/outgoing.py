@@ -178,7 +178,7 @@ class Outgoing:
             state.outgoing.transfer(number, command, outcome)
         return Transferred(number, completion, outcome)
 
-    def issue(self, command: Any) -> None:
+    def issue(self, command: object) -> None:
         """Send a command of the core itself, such as a result. Raises LimitExceeded, CodecError."""
         segments, size = self._segments(command, None, sync=False)
         self._send(Call(command, None, size, None, 0), segments)

@@ -41,7 +41,7 @@ class FileRules:
         # By the same end: how much is to come of each file that the other has agreed to.
         self.staging: dict[Side, deque[int]] = {side: deque() for side in Side}
 
-    def step(self, by: Side, command: Any, body_size: int) -> None:
+    def step(self, by: Side, command: object, body_size: int) -> None:
         """Take a command that the end `by` sends. Raises Violation for one that isn't legal, nothing changed."""
         rule = self._RULES.get(command.__class__)
         if rule is not None:
@@ -220,7 +220,7 @@ class SeenFiles(FileRules):
         # The delivery tags that the server used.
         self.tags = Tags(most)
 
-    def step(self, by: Side, command: Any, body_size: int) -> None:
+    def step(self, by: Side, command: object, body_size: int) -> None:
         """Take a command that a side sends. Raises Violation for one that breaks a rule."""
         kind = command.__class__
         if kind in _STAGING:
@@ -231,7 +231,7 @@ class SeenFiles(FileRules):
         elif kind is not records.FileQos and kind is not records.FileQosOk:
             super().step(by, command, body_size)
 
-    def _stages(self, by: Side, command: Any, body_size: int) -> None:
+    def _stages(self, by: Side, command: object, body_size: int) -> None:
         try:
             super().step(by, command, body_size)
         except Violation as violation:

@@ -99,7 +99,7 @@ class SessionHalf:
         # The accept-mode of its subscriptions, by their destination.
         self.subscriptions: dict[str, int] = {}
 
-    def step(self, command: Any) -> None:
+    def step(self, command: object) -> None:
         """Take a command. Raises Violation for one that isn't legal now, with nothing changed."""
         rule = self._RULES.get(command.__class__)
         if rule is not None:
@@ -349,7 +349,7 @@ class WholeHalf(SessionHalf):
         if violation is not None:
             self.broken.append(violation)
 
-    def _broken(self, violation: Violation, command: Any) -> None:
+    def _broken(self, violation: Violation, command: object) -> None:
         """A command isn't legal: go on as its sender does, who took it for legal."""
         given = _INPUTS.get(command.__class__)
         illegal = given is not None and given not in MODE[self.mode]
@@ -407,7 +407,7 @@ class WholeHalf(SessionHalf):
             self.credit.forget()
             super()._check_room(count)
 
-    def _of_destination(self, command: Any) -> None:
+    def _of_destination(self, command: object) -> None:
         if self.credit.known:
             super()._of_destination(command)
 
@@ -424,7 +424,7 @@ class WholeHalf(SessionHalf):
 
     # Transactions.
 
-    def _tx_ended(self, number: int, command: Any, sizes: tuple[int, int]) -> None:
+    def _tx_ended(self, number: int, command: object, sizes: tuple[int, int]) -> None:
         if self.peer is not None:
             committed = isinstance(command, records.TxCommit)
             self.peer.sent.end_work(self.peer.next_id, committed=committed)

@@ -341,7 +341,7 @@ class SessionState:
         """The peer has confirmed the timeout."""
         self.lasts = True
 
-    def step(self, side: Side, command: Any, body_size: int) -> None:
+    def step(self, side: Side, command: object, body_size: int) -> None:
         """`side` sends a command with a body of so many octets. Raises Violation."""
         (self.own if side is self.side else self.peer).step(command)
         self.files.step(side, command, body_size)

@@ -49,7 +49,7 @@ EACH: Final = 8
 """Commands that each transfer pays for which name it without settling it."""
 
 
-def ended_by(command: Any) -> object:
+def ended_by(command: object) -> object:
     """The name of the transaction that a command ends."""
     return getattr(command, "xid", WORK)
 

@@ -8,7 +8,7 @@ sections 3, 4.3 and 4.4).
 from __future__ import annotations
 
 from struct import Struct as Layout
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..._ground.brevity import treated
 from ..._watching.observation import BaseObserver, Identified, Observed
@@ -500,7 +500,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         channel: int,
         unit: str,
         event: str,
-        content: Any,
+        content: object,
         offset: int,
         size: int,
         at_ns: int,

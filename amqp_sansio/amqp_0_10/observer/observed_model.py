@@ -394,14 +394,14 @@ class ObservedModel:
     def _flush(self, half: Half, other: Half, control: Any) -> None:
         half.wants.flush(control.expected)
 
-    def _gap(self, half: Half, other: Half, control: Any) -> None:
+    def _gap(self, half: Half, other: Half, control: object) -> None:
         half.forget()
 
     def _confirmed(self, half: Half, other: Half, control: Any) -> None:
         if control.commands and not other.pointed:
             other.forget()
 
-    def _expected(self, half: Half, other: Half, control: Any) -> None:
+    def _expected(self, half: Half, other: Half, control: object) -> None:
         self._confirmed(half, other, control)
         self._report(other.wants.check_expected())
 
@@ -458,14 +458,14 @@ class ObservedModel:
             context = self.messages.take(channel, Step(seq, side == CLIENT, command, number, answers, content))
         return number, answers, context
 
-    def _correlate(self, half: Half, other: Half, name: str, command: Any, seq: int) -> int | None:
+    def _correlate(self, half: Half, other: Half, name: str, command: object, seq: int) -> int | None:
         """A command of the file or stream class that asks for another one, or is such an answer."""
         answers = _answered(other.asked, _REQUESTS.get(name, ()))
         if _RESPONSES[name] and not getattr(command, "nowait", False):
             self._ask(half.asked, name, seq)
         return answers
 
-    def _judge(self, half: Half, command: Any, sizes: tuple[int, int]) -> None:
+    def _judge(self, half: Half, command: object, sizes: tuple[int, int]) -> None:
         """Step the model for a command on its session, and report the rule that it breaks."""
         whole, number = half.whole, half.next_id
         if whole is not None and (number is None or command.__class__ is bytes):

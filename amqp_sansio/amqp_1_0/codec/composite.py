@@ -37,14 +37,14 @@ MISSING: Any = None
 """Stands where a mandatory field follows an optional one; leaving the argument out raises TypeError."""
 
 
-def require(record: Composite, *values: Any) -> None:
+def require(record: Composite, *values: object) -> None:
     """Raise TypeError when one of a constructor's mandatory arguments is left out."""
     if None in values:
         names = [name for name, _, _, mandatory, _ in record.WIRE if mandatory]
         raise TypeError(f"{type(record).__name__} needs {', '.join(names)}")
 
 
-def to_symbol(value: Any) -> Any:
+def to_symbol(value: object) -> Any:
     """A str as a Symbol; anything else as it is, for `encode` to judge."""
     return Symbol(value) if value.__class__ is str else value
 
@@ -346,7 +346,7 @@ def encode_whole(record: Composite) -> bytes:
     return lead + encode_items(0xC0, total, b"".join(written))
 
 
-def raising(value: Any) -> bytes:
+def raising(value: object) -> bytes:
     """Raise ValueError, from within an expression."""
     raise ValueError(value)
 
@@ -495,7 +495,7 @@ def _check(owner: str, name: str, kind: str, value: Any, at: int) -> Any:
     return value
 
 
-def _fits(base: str, value: Any) -> bool:
+def _fits(base: str, value: object) -> bool:
     """Whether a value may be where a field takes several types."""
     described = isinstance(value, Described)
     if base in PROVIDERS:
@@ -507,7 +507,7 @@ def _fits(base: str, value: Any) -> bool:
     return base != "txn-id" or described or isinstance(value, bytes)
 
 
-def _write_boolean(value: Any) -> bytes:
+def _write_boolean(value: object) -> bytes:
     if value is not True and value is not False:
         raise TypeError
     return BOOLEANS[value]
@@ -528,7 +528,7 @@ _TYPES: Final[dict[str, tuple[type[Any], Callable[[Any], bytes]]]] = {
 _INTEGERS: Final = ("ubyte", "ushort", "uint", "ulong")
 
 
-def _wrong(owner: str, name: str, kind: str, value: Any, at: int | None) -> CodecError:
+def _wrong(owner: str, name: str, kind: str, value: object, at: int | None) -> CodecError:
     return fault(f"{owner}: {name} can't be {value!r:.60}; it's a {kind}", at, "types/composite-list")
 
 
@@ -580,7 +580,7 @@ def check_keys(owner: str, name: str, kind: str, value: Mapping[Any, Any], at: i
             raise fault(f"{owner}: the filter {key!r:.60} isn't described", at, rule)
 
 
-def is_described(value: Any) -> bool:
+def is_described(value: object) -> bool:
     """Whether a value has a descriptor."""
     return value.__class__ is Described or hasattr(value, "SYMBOL")
 
@@ -607,7 +607,7 @@ def write_field(owner: str, name: str, kind: str, mandatory: bool, multiple: boo
         raise _wrong(owner, name, kind, value, None) from None
 
 
-def _write(owner: str, name: str, kind: str, value: Any) -> bytes:
+def _write(owner: str, name: str, kind: str, value: object) -> bytes:
     base = SOURCES.get(kind, kind)
     if base == "txn-id" and value.__class__ is bytes:
         kind = "transaction-id"

@@ -363,7 +363,7 @@ def _element_type(code: int) -> type[Any]:
     return fixed[1]
 
 
-def _wrap(value: Any, descriptors: list[Any]) -> Any:
+def _wrap(value: object, descriptors: list[Any]) -> Any:
     for descriptor in reversed(descriptors):
         value = Described(descriptor, value)
     return value
@@ -408,7 +408,7 @@ class Keyed(Mapping[Any, Any]):
         for pair in pairs:
             self._found.setdefault(token(pair[0]), pair)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         pair = self._found.get(token(key))
         if pair is None:
             raise KeyError(key)
@@ -531,7 +531,7 @@ class Map(Mapping[Any, Any]):
         values = self._values
         return self._load() if values is None else values
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         values = self._values
         if values is None:
             values = self._load()
@@ -583,7 +583,7 @@ class Map(Mapping[Any, Any]):
         return Map.from_wire, (self._raw,)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, Map):
         return value.to_dict()
     if isinstance(value, list):

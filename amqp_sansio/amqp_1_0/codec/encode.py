@@ -52,7 +52,7 @@ def encode(value: Any) -> bytes:
     return encode_value(value, NESTING)
 
 
-def encode_value(value: Any, depth: int) -> bytes:
+def encode_value(value: object, depth: int) -> bytes:
     """As `encode`, with `depth` levels of nesting left."""
     encoder = ENCODERS.get(value.__class__)
     if encoder is not None:
@@ -81,7 +81,7 @@ def encode_value(value: Any, depth: int) -> bytes:
     return _encode_rare(value)
 
 
-def _encode_rare(value: Any) -> bytes:
+def _encode_rare(value: object) -> bytes:
     from datetime import datetime
     from decimal import Decimal
     from uuid import UUID

@@ -129,7 +129,7 @@ class AmqpValue:
 
     KIND: ClassVar[BodyKind] = "value"
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value: Any = value
 
     @property

@@ -65,7 +65,7 @@ def placeholder(kind: str, multiple: bool) -> Any:
     return () if multiple else _EMPTY.get(kind, _EMPTY.get(SOURCES.get(kind, kind)))
 
 
-def meant(kind: str, multiple: bool, value: Any) -> Any:
+def meant(kind: str, multiple: bool, value: object) -> Any:
     """What a field of this kind means by a value of another type, as real peers send it; UNREAD where that isn't plain.
 
     >>> meant("symbol", True, ["en", "de"])
@@ -102,7 +102,7 @@ def _one(kind: str, value: Any) -> Any:
     return UNREAD
 
 
-def undescribed(kind: str, value: Any) -> bool:
+def undescribed(kind: str, value: object) -> bool:
     """Whether a list stands where the type of the field is plain without a descriptor."""
     return value.__class__ is list and kind in ("error", "source", "target")
 

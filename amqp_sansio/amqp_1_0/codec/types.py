@@ -224,7 +224,7 @@ class Same(Sequence[Any]):
 
     __slots__ = ("_count", "_value")
 
-    def __init__(self, value: Any, count: int) -> None:
+    def __init__(self, value: object, count: int) -> None:
         self._value = value
         self._count = count
 
@@ -350,7 +350,7 @@ class Array(Sequence[Any]):
         return iter([(item, 1) for item in items])
 
 
-def token(value: Any) -> Any:
+def token(value: object) -> Any:
     """Return a hashable token for a decoded value: equal for values that Python calls equal.
 
     It is made of text and octets only, whose hashes nobody can foresee. Those of numbers, and of what numbers

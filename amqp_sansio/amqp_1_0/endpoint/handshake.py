@@ -262,7 +262,7 @@ class Handshake(SaslExchange[Config]):
         except Violation as violation:
             self._fail(violation)
 
-    def accept_open(self, **changes: Any) -> None:
+    def accept_open(self, **changes: object) -> None:
         """Server: answer `OpenRequested` with this end's open; `changes` are fields of it, as `properties`.
 
         Raises LocalProtocolError, CodecError, TypeError, with the question still open.

@@ -142,8 +142,8 @@ class Link(LinkModel):
     def accept_attach(
         self,
         *,
-        source: Any = None,
-        target: Any = None,
+        source: object = None,
+        target: object = None,
         snd_settle_mode: int | None = None,
         rcv_settle_mode: int | None = None,
         max_message_size: int = 0,
@@ -256,7 +256,7 @@ class Link(LinkModel):
     def drop(self) -> None:
         """Let go of what won't be completed."""
 
-    def tell(self, kind: Callable[..., Event], *fields: Any) -> None:
+    def tell(self, kind: Callable[..., Event], *fields: object) -> None:
         """Give the application an event of this link, with its `fields` behind channel and link."""
         self.session.transport.events.append(kind(self.session.channel, self.number, *fields))
 
@@ -288,7 +288,7 @@ class Link(LinkModel):
         ours = (local and local.unsettled) or {}
         return dict(sorted(left.items(), key=lambda each: (each[0] not in theirs, each[0] in ours)))
 
-    def attach(self, number: int, source: Any, target: Any, modes: tuple[int, int, int], more: More) -> None:
+    def attach(self, number: int, source: object, target: object, modes: tuple[int, int, int], more: More) -> None:
         """Send this end's attach; the peer's comes later."""
         self.number = number
         self._send_attach(source, target, modes, more)
@@ -302,7 +302,7 @@ class Link(LinkModel):
         source, target = (asked.source, None) if self.ROLE else (None, asked.target)
         self._answer(source, target, (asked.snd_settle_mode, asked.rcv_settle_mode, 0), (None, (), ()))
 
-    def _answer(self, source: Any, target: Any, modes: tuple[int, int, int], more: More) -> None:
+    def _answer(self, source: object, target: object, modes: tuple[int, int, int], more: More) -> None:
         self._send_attach(source, target, modes, more)
         self.requested = None
         self.session.asked.pop(self.number, None)
@@ -584,7 +584,7 @@ class Link(LinkModel):
         return f"<{type(self).__name__} {self.name!r} to {self.address!r}, {state}>"
 
 
-def terminus(kind: type[Source | Target], given: Any) -> Any:
+def terminus(kind: type[Source | Target], given: object) -> Any:
     """A source or target as given, or the one of an address."""
     return kind(address=given) if isinstance(given, str) else given
 

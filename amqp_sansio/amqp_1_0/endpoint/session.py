@@ -163,8 +163,8 @@ class Session(SessionEnd):
     def _attach(
         self,
         link: Link,
-        source: Any,
-        target: Any,
+        source: object,
+        target: object,
         state: LinkState | None,
         modes: tuple[int | None, int | None, int],
         more: More,

@@ -57,7 +57,7 @@ class Controller:
         # The control link: its target is the coordinator.
         self.sender = sender
 
-    def declare(self, global_id: Any = None) -> Pending[Declared]:
+    def declare(self, global_id: object = None) -> Pending[Declared]:
         """Begin a transaction. The pending ends with Declared, whose `txn_id` names it, or Rejected with the error.
 
         Raises as `Sender.send`: a coordinator gives credit like any receiver.

@@ -115,7 +115,7 @@ def info_of(error: Error) -> Info:
     return Info({str(key): _plain(value) for key, value in error.info.items()}) if error.info else NO_INFO
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     whole: Any = value
     if isinstance(value, str):
         return str(value)

@@ -7,7 +7,7 @@ anew (1.0 part 2 sections 2.2 to 2.7, part 5 section 5.3).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from ..._ground.brevity import KEPT, treated
 from ..._watching.observation import BaseObserver, Identified, Observed
@@ -368,7 +368,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             model.tolerated = []
         return answers
 
-    def _drop(self, direction: Direction, number: int, frame: Any) -> None:
+    def _drop(self, direction: Direction, number: int, frame: object) -> None:
         """Deliveries under way end with their link, session or connection."""
         handle = frame.handle if isinstance(frame, (Attach, Detach)) else None
         ended = list(direction.contents) if isinstance(frame, Close) else direction.ended_by(number, handle)
@@ -560,7 +560,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         number: int,
         unit: str,
         event: str,
-        content: Any,
+        content: object,
         contents: Contents = _NO_CONTENTS,
         answers: int | None = None,
         missing: int | None = 0,

@@ -401,7 +401,7 @@ class ObservedModel(ConnectionModel):
         if half.state is states.Link.ATTACHED and unheard and is_its:
             self._force_detach(side, session, Detach(half.handle, frame.closed))
 
-    def _force(self, side: int, channel: int, frame: Any, size: int, count: int) -> None:
+    def _force(self, side: int, channel: int, frame: object, size: int, count: int) -> None:
         """A frame that breaks a rule: the model takes it as told. `count` is the id of a transfer."""
         half = self.halves[side]
         if isinstance(frame, Open):
@@ -610,7 +610,7 @@ class ObservedModel(ConnectionModel):
         return self._own(half.channels.get(channel) or self._assume_session(side, channel))
 
 
-def lean(value: Any) -> Any:
+def lean(value: object) -> Any:
     """A value whose texts are short, and which has no maps and lists."""
     if isinstance(value, Composite):
         return type(value)(*[lean(getattr(value, name)) for name in value.__match_args__])

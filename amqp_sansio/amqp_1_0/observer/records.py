@@ -35,7 +35,7 @@ _PHASES: Final = {"FIRST": "header", "SASL": "login", "HEADER": "tuned"}
 """The phases of a client that leaves, by the same stages."""
 
 
-def _transfer(record: MessageRecord, event: Observed, frame: Any) -> None:
+def _transfer(record: MessageRecord, event: Observed, frame: object) -> None:
     (kind, address, anonymous, link), number, _ = event.context
     subject = to = redelivered = None
     message = event.properties
