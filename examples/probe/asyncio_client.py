@@ -1,4 +1,4 @@
-"""The asyncio client of this project as a client under test, in 0-8, 0-9-1 and 1.0.
+"""The asyncio client of this project as a client under test, in 0-8, 0-9-1, 0-10 and 1.0.
 
 Run `amqp-sansio probe --client 'python -m examples.probe.asyncio_client'`.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, ConsumerEnded, EndpointClosed, amqp_0_8
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, ConsumerEnded, EndpointClosed, amqp_0_8
 from amqp_sansio.amqp_0_9_1 import Blocked, MessageReturned, Unblocked
 from amqp_sansio_asyncio import connect
 from amqp_sansio_asyncio.messaging import connect as connect_any
@@ -21,6 +21,11 @@ async def keep_open(told: Wanted) -> None:
         async with connect(told.url, version=AMQP_1_0) as connection:
             say("opened")
             left(await connection.wait_closed())
+        return
+    if told.version == "0-10":
+        async with connect(told.url, version=AMQP_0_10) as other:
+            say("opened")
+            left(await other.wait_closed())
         return
     async with connect(told.url, version=AMQP_0_8 if told.version == "0-8" else AMQP_0_9_1) as classic:
         say("opened")
@@ -36,6 +41,11 @@ async def publish(told: Wanted) -> None:
             sender = await session.open_sender(told.queue)
             await _tell([(await sender.send(body, wait=False)).result for body in bodies])
             await sender.close()
+        return
+    if told.version == "0-10":
+        async with connect(told.url, version=AMQP_0_10) as other, other.open_session() as exchange:
+            put = [await exchange.publish(body, routing_key=told.queue, wait=False) for body in bodies]
+            await _tell([each.result for each in put])
         return
     if told.version == "0-8":
         async with connect(told.url, version=AMQP_0_8) as old, old.open_channel() as channel:
@@ -74,6 +84,16 @@ async def consume(told: Wanted) -> None:
                 await (message.reject() if told.reject else message.accept())
             await receiver.close()
         return
+    if told.version == "0-10":
+        async with connect(told.url, version=AMQP_0_10) as other, other.open_session() as exchange:
+            subscription = await exchange.subscribe(told.queue)
+            for _ in range(told.messages):
+                got = await anext(subscription)
+                await asyncio.sleep(told.busy)
+                received(got.body, got.redelivered)
+                await (got.reject() if told.reject else got.accept())
+            await subscription.close()
+        return
     version = AMQP_0_8 if told.version == "0-8" else AMQP_0_9_1
     async with connect(told.url, version=version) as classic, classic.open_channel() as channel:
         deliveries = channel.consume(told.queue)
@@ -94,7 +114,7 @@ async def rpc(told: Wanted) -> None:
 
 def main() -> None:
     """Do what the environment says."""
-    told = wanted("0-8", "0-9-1", "1.0")
+    told = wanted("0-8", "0-9-1", "0-10", "1.0")
     try:
         asyncio.run({"open": keep_open, "publish": publish, "consume": consume, "rpc": rpc}[told.do](told))
     except ConsumerEnded:

@@ -1,4 +1,4 @@
-"""The blocking client of this project as a client under test, in 0-8, 0-9-1 and 1.0.
+"""The blocking client of this project as a client under test, in 0-8, 0-9-1, 0-10 and 1.0.
 
 Run `amqp-sansio probe --client 'python -m examples.probe.sync_client'`.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, ConsumerEnded, EndpointClosed, amqp_0_8
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, ConsumerEnded, EndpointClosed, amqp_0_8
 from amqp_sansio.amqp_0_9_1 import Blocked, MessageReturned, Unblocked
 from amqp_sansio_sync import connect
 from amqp_sansio_sync.messaging import connect as connect_any
@@ -21,6 +21,11 @@ def keep_open(told: Wanted) -> None:
         with connect(told.url, version=AMQP_1_0) as connection:
             say("opened")
             left(connection.wait_closed())
+        return
+    if told.version == "0-10":
+        with connect(told.url, version=AMQP_0_10) as other:
+            say("opened")
+            left(other.wait_closed())
         return
     with connect(told.url, version=AMQP_0_8 if told.version == "0-8" else AMQP_0_9_1) as classic:
         say("opened")
@@ -36,6 +41,10 @@ def publish(told: Wanted) -> None:
             sender = session.open_sender(told.queue)
             _tell([sender.send(body, wait=False).result for body in bodies])
             sender.close()
+        return
+    if told.version == "0-10":
+        with connect(told.url, version=AMQP_0_10) as other, other.open_session() as exchange:
+            _tell([exchange.publish(body, routing_key=told.queue, wait=False).result for body in bodies])
         return
     if told.version == "0-8":
         with connect(told.url, version=AMQP_0_8) as old, old.open_channel() as channel:
@@ -73,6 +82,16 @@ def consume(told: Wanted) -> None:
                 message.reject() if told.reject else message.accept()
             receiver.close()
         return
+    if told.version == "0-10":
+        with connect(told.url, version=AMQP_0_10) as other, other.open_session() as exchange:
+            subscription = exchange.subscribe(told.queue)
+            for _ in range(told.messages):
+                got = next(subscription)
+                time.sleep(told.busy)
+                received(got.body, got.redelivered)
+                got.reject() if told.reject else got.accept()
+            subscription.close()
+        return
     classic = connect(told.url, version=AMQP_0_8 if told.version == "0-8" else AMQP_0_9_1)
     with classic, classic.open_channel() as channel:
         deliveries = channel.consume(told.queue)
@@ -92,7 +111,7 @@ def rpc(told: Wanted) -> None:
 
 def main() -> None:
     """Do what the environment says."""
-    told = wanted("0-8", "0-9-1", "1.0")
+    told = wanted("0-8", "0-9-1", "0-10", "1.0")
     try:
         {"open": keep_open, "publish": publish, "consume": consume, "rpc": rpc}[told.do](told)
     except ConsumerEnded:

@@ -12,6 +12,7 @@ from .client_case import ClientCase
 from .conversation import Patience
 from .host import Host
 from .host_0_9_1 import ClassicHost, ClassicHost08
+from .host_0_10 import Host_0_10
 from .host_1_0 import Host_1_0
 from .listening import Accepted, Listener
 from .profiles import Deviation
@@ -19,9 +20,10 @@ from .programs import CANNOT, Order, Program, Starter
 from .running import Attempt, Connection, Result, is_to_be_repeated, result_of
 from .verdicts import Seen, Surprise, Verdict
 
-HOSTS: Final[Mapping[str, type[ClassicHost] | type[Host_1_0]]] = {
+HOSTS: Final[Mapping[str, type[ClassicHost] | type[Host_1_0] | type[Host_0_10]]] = {
     "0-9-1": ClassicHost,
     "1.0": Host_1_0,
+    "0-10": Host_0_10,
     "0-8": ClassicHost08,
 }
 """The scripted servers of each version."""
