@@ -74,7 +74,9 @@ class AdministrationServer:
             return 413, b""
         body = await reader.readexactly(int(length))
         try:
-            return self._administration.answer(words[0], words[1], body, fields.get("authorization", ""))
+            return self._administration.answer(
+                words[0], words[1], body, fields.get("authorization", ""), updates="if-match" in fields
+            )
         finally:
             self._changed()
 
