@@ -153,3 +153,66 @@ def test_any_request_is_answered(method: str, target: str, inside: str) -> None:
     body: Any = described("QueueDescription", inside)
     status, _ = found.answer(method, f"/{target}", body)
     assert status in (200, 201, 400, 404, 409)
+
+
+UPDATED = [
+    ("/orders", "QueueDescription", "orders"),
+    ("/news", "TopicDescription", ""),
+    ("/news/subscriptions/all", "SubscriptionDescription", "news/subscriptions/all"),
+]
+
+
+@pytest.fixture
+def filled(found: Administration) -> Administration:
+    for path, kind, _ in UPDATED:
+        assert found.answer("PUT", path, described(kind))[0] == 201
+    return found
+
+
+@pytest.mark.parametrize("path,kind,queue", UPDATED)
+def test_an_update_is_told_and_kept(filled: Administration, path: str, kind: str, queue: str) -> None:
+    text = (
+        "<LockDuration>PT30S</LockDuration><DefaultMessageTimeToLive>P1D</DefaultMessageTimeToLive>"
+        "<MaxDeliveryCount>3</MaxDeliveryCount><Status>SendDisabled</Status>"
+    )
+    assert filled.answer("PUT", path, described(kind, text))[0] == 409
+    status, body = filled.answer("PUT", path, described(kind, text), updates=True)
+    assert status == 200 and filled.answer("GET", path) == (200, body)
+    told = fields(body)
+    assert (told["DefaultMessageTimeToLive"], told["Status"]) == ("P1D", "SendDisabled")
+    if queue:
+        assert (told["LockDuration"], told["MaxDeliveryCount"]) == ("PT30S", "3")
+        assert filled.namespace.queues[queue].dead_letters.options.lock_duration == 30.0
+
+
+@pytest.mark.parametrize("name", ["RequiresSession", "RequiresDuplicateDetection"])
+def test_what_an_entity_has_for_good_is_not_updated(filled: Administration, name: str) -> None:
+    before = filled.answer("GET", "/orders")
+    asked = described("QueueDescription", f"<{name}>true</{name}>")
+    status, text = filled.answer("PUT", "/orders", asked, updates=True)
+    assert status == 400 and name in text.decode()
+    assert filled.answer("GET", "/orders") == before
+
+
+def test_a_rule_is_updated_in_its_place(filled: Administration) -> None:
+    rules = "/news/subscriptions/all/rules"
+    text = '<Filter i:type="SqlFilter"><SqlExpression>a = 1</SqlExpression></Filter>'
+    assert filled.answer("PUT", f"{rules}/$Default", described("RuleDescription", text), updates=True)[0] == 200
+    found = filled.namespace.queues["news/subscriptions/all"].store
+    assert isinstance(found, Subscription)
+    (rule,) = found.rules.values()
+    assert isinstance(rule.filter, SqlFilter) and rule.filter.expression == "a = 1"
+
+
+@pytest.mark.parametrize(
+    "path,kind",
+    [
+        ("/nothing", "QueueDescription"),
+        ("/news", "QueueDescription"),
+        ("/orders", "TopicDescription"),
+        ("/news/subscriptions/nothing", "SubscriptionDescription"),
+        ("/news/subscriptions/all/rules/nothing", "RuleDescription"),
+    ],
+)
+def test_an_update_of_what_is_not_there_is_404(filled: Administration, path: str, kind: str) -> None:
+    assert filled.answer("PUT", path, described(kind), updates=True)[0] == 404

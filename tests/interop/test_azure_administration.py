@@ -96,3 +96,31 @@ def test_topics_subscriptions_and_rules(administration: ServiceBusAdministration
     administration.delete_subscription("news", "all")
     administration.delete_topic("news")
     assert list(administration.list_topics()) == []
+
+
+def test_updates(bus: ServiceBus, administration: ServiceBusAdministrationClient) -> None:
+    queue = administration.create_queue("orders")
+    queue.lock_duration = timedelta(seconds=30)
+    queue.max_delivery_count = 3
+    administration.update_queue(queue)
+    assert administration.get_queue("orders").lock_duration == timedelta(seconds=30)
+    assert bus.namespace.queues["orders"].store.options.max_delivery_count == 3
+    topic = administration.create_topic("news")
+    topic.default_message_time_to_live = timedelta(days=1)
+    administration.update_topic(topic)
+    assert administration.get_topic("news").default_message_time_to_live == timedelta(days=1)
+    subscription = administration.create_subscription("news", "all")
+    subscription.dead_lettering_on_message_expiration = True
+    administration.update_subscription("news", subscription)
+    assert administration.get_subscription("news", "all").dead_lettering_on_message_expiration
+    rule = administration.get_rule("news", "all", "$Default")
+    rule.filter = SqlRuleFilter("size > 1")
+    administration.update_rule("news", "all", rule)
+    (found,) = administration.list_rules("news", "all")
+    assert isinstance(found.filter, SqlRuleFilter) and found.filter.sql_expression == "size > 1"
+    queue.requires_session = True
+    with pytest.raises(HttpResponseError, match="RequiresSession"):
+        administration.update_queue(queue)
+    queue.name = "nothing"
+    with pytest.raises(ResourceNotFoundError):
+        administration.update_queue(queue)

@@ -53,6 +53,22 @@ NAMES: Final[dict[str, dict[str, Any]]] = {
         "no message": "notfound",
         "state": 0,
     },
+    "java": {
+        "first": 0,
+        "lock lost": "MESSAGE_LOCK_LOST",
+        "session lock lost": "SESSION_LOCK_LOST",
+        "cannot be locked": "SESSION_CANNOT_BE_LOCKED",
+        "timeout": "IllegalStateException",
+        "missing": "MESSAGING_ENTITY_NOT_FOUND",
+        "disabled": "MESSAGING_ENTITY_DISABLED",
+        "full": "QUOTA_EXCEEDED",
+        "too large": "MESSAGE_SIZE_EXCEEDED",
+        "no message": "nothing",
+        "there already": "MESSAGING_ENTITY_ALREADY_EXISTS",
+        "argument": "GENERAL_ERROR",
+        "no rule": "MESSAGING_ENTITY_NOT_FOUND",
+        "state": "ACTIVE",
+    },
 }
 """What each SDK calls the service's errors, and what it counts deliveries from."""
 
@@ -121,9 +137,10 @@ SAMPLES: Final[dict[str, Sample]] = {
     "missing": Sample(["!missing", "!missing"], left={"active": 1}),
     "disabled": Sample("!disabled", {"status": "SendDisabled"}, {"active": 0}),
     "full": Sample("!full", {"max_octets": 300}, {"active": 0}),
+    "transactions": Sample([[], ["first", "second"]], left={"active": 2, "scheduled": 1}),
     "idle": Sample(["1", "2"], left={"active": 2}),
 }
-NOT_THERE: Final = {"node": {"sessions"}, "go": {"rules"}}
+NOT_THERE: Final = {"node": {"sessions", "transactions"}, "go": {"rules", "transactions"}, "java": {"sessions"}}
 """What an SDK doesn't have."""
 SAME: Final = {"disabled": "refused", "full": "refused"}
 """Rows whose program is that of another."""

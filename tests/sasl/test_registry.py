@@ -164,10 +164,7 @@ def test_a_mechanism_without_a_name_gets_in_where_anonymous_does(version: Versio
 @pytest.mark.parametrize("response", [None, b"", b"\0\xff anything"])
 def test_mssbcbs_asks_nothing_of_its_response(response: bytes | None) -> None:
     server = server_mechanism("MSSBCBS")
-    state, step = server.start(response)
-    if response is None:
-        assert step == Challenge(b"")
-        state, step = server.step(state, b"")
+    _, step = server.start(response)
     assert step == Credentials("MSSBCBS")
 
 

@@ -12,9 +12,9 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any, Final
 
-from tests.interop.brokers.maven import digest_of
+from tests.interop.brokers.maven import class_path, compiled, digest_of
 from tests.interop.brokers.node_clients import PEERS, npm_install
-from tests.interop.brokers.process import BUILD, BrokerError, run_install
+from tests.interop.brokers.process import BUILD, BrokerError, apt_install, run_install
 
 PATIENCE: Final = 30.0
 """Seconds that a program may be silent."""
@@ -133,7 +133,18 @@ def go() -> Sdk:
     return Sdk([str(made)])
 
 
-SERVICE_BUS: Final[Mapping[str, Callable[[], Sdk]]] = {"node": node_service_bus, "go": go}
+def java() -> Sdk:
+    """The SDK for Java, at the version of its POM, compiled once for each text of the source. Raises BrokerError."""
+    if shutil.which("javac") is None:
+        apt_install("default-jdk-headless")
+    folder = PEERS / "azure_java"
+    jars = class_path("Azure's SDK for Java", folder / "pom.xml")
+    classes = compiled("Azure's SDK for Java", [folder / "ServiceBus.java"], jars, lint="all,-classfile")
+    options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", os.pathsep.join([str(classes), jars])]
+    return Sdk(["java", *options, "ServiceBus"])
+
+
+SERVICE_BUS: Final[Mapping[str, Callable[[], Sdk]]] = {"node": node_service_bus, "go": go, "java": java}
 """What starts the program of a language for Service Bus."""
 EVENT_HUBS: Final[Mapping[str, Callable[[], Sdk]]] = {"go": go}
 """What starts the program of a language for Event Hubs; that for JavaScript has a table of its own."""

@@ -35,15 +35,18 @@ def class_path(what: str, pom: Path) -> str:
     return text
 
 
-def compiled(what: str, sources: Sequence[Path], jars: str) -> Path:
-    """The folder of the classes of some sources, compiled once for each text of them. Raises BrokerError."""
+def compiled(what: str, sources: Sequence[Path], jars: str, *, lint: str = "all") -> Path:
+    """The folder of the classes of some sources, compiled once for each text of them. Raises BrokerError.
+
+    A warning of a kind in `lint`, as javac writes it, is an error.
+    """
     digest = digest_of(jars.encode(), *(source.read_bytes() for source in sources))
     folder = JAVA / f"{digest}.classes"
     if not folder.exists():
         JAVA.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=JAVA) as scratch:
             made = Path(scratch) / "classes"
-            options = ["-Xlint:all", "-Werror", "-cp", jars, "-d", str(made)]
+            options = [f"-Xlint:{lint}", "-Werror", "-cp", jars, "-d", str(made)]
             run_install(what, ["javac", *options, *map(str, sources)], pauses=())
             made.rename(folder)
     return folder

@@ -67,11 +67,16 @@ class Administration:
     def __init__(self, namespace: ServiceBusNamespace) -> None:
         self.namespace = namespace
 
-    def answer(self, method: str, target: str, body: bytes = b"", authorization: str = "") -> tuple[int, bytes]:
-        """Return the status and the body (XML) for a request; `authorization` is its header, a token."""
+    def answer(
+        self, method: str, target: str, body: bytes = b"", authorization: str = "", *, updates: bool = False
+    ) -> tuple[int, bytes]:
+        """Return the status and the body (XML) for a request; `authorization` is its header, a token.
+
+        A PUT that `updates` (it has the header If-Match) is for what is there, any other for what isn't.
+        """
         try:
             self._authorize(target, authorization)
-            return self._answer(method, target, body)
+            return self._answer("UPDATE" if updates and method == "PUT" else method, target, body)
         except BadRequest as error:
             return error.status, _error(error.status, str(error))
         except Refusal as refusal:
@@ -132,10 +137,14 @@ class Administration:
         if method == "DELETE":
             space.delete(path)
             return 200, b""
-        if method != "PUT":
+        if method not in ("PUT", "UPDATE"):
             raise BadRequest(405, f"method {method} isn't allowed here")
         description = _description(body)
         options = _options(description)
+        if method == "UPDATE" and _local(description) == "QueueDescription":
+            return 200, _queue_entry(space.update_queue(path, options))
+        if method == "UPDATE" and _local(description) == "TopicDescription":
+            return 200, _topic_entry(space.update_topic(path, options))
         if _local(description) == "QueueDescription":
             return 201, _queue_entry(space.add_queue(path, options))
         if _local(description) == "TopicDescription":
@@ -153,6 +162,8 @@ class Administration:
         if method == "DELETE":
             space.delete(path)
             return 200, b""
+        if method == "UPDATE":
+            return 200, _queue_entry(space.update_queue(path, _options(_description(body))))
         if method != "PUT":
             raise BadRequest(405, f"method {method} isn't allowed here")
         description = _description(body)
@@ -181,9 +192,12 @@ class Administration:
         if method == "DELETE":
             store.remove_rule(name)
             return 200, b""
-        if method != "PUT":
+        if method not in ("PUT", "UPDATE"):
             raise BadRequest(405, f"method {method} isn't allowed here")
         rule = _read_rule(name, _description(body), self.namespace.unix_time)
+        if method == "UPDATE":
+            store.replace_rule(rule)
+            return 200, _rule_entry(rule)
         store.add_rule(rule)
         return 201, _rule_entry(rule)
 

@@ -33,7 +33,9 @@ class AdministrationServer:
     async def _answer(self, request: HttpRequest) -> HttpAnswer:
         authorization = request.headers.get("authorization", "")
         try:
-            status, body = self._administration.answer(request.method, request.target, request.body, authorization)
+            status, body = self._administration.answer(
+                request.method, request.target, request.body, authorization, updates="if-match" in request.headers
+            )
         finally:
             self._changed()
         return HttpAnswer(status, body, {"Content-Type": "application/xml; charset=utf-8"})

@@ -102,6 +102,25 @@ class ServiceBusNamespace(AzureNamespace):
         found.subscriptions[name.lower()] = made.store
         return made
 
+    def update_queue(self, path: str, options: Options) -> Queue:
+        """Give a queue or subscription other options; links to it stay. Raises Refusal if it isn't there."""
+        queue = self.queues.get(path.strip("/").lower())
+        if queue is None:
+            raise self.refusal(NOT_FOUND, f"The messaging entity '{path[:100]}' could not be found.", path)
+        queue.store.update(options)
+        below = Options(lock_duration=options.lock_duration, max_message_size=options.max_message_size)
+        for each in (queue.dead_letters, queue.transfer_dead_letters):
+            each.update(below)
+        return queue
+
+    def update_topic(self, path: str, options: Options) -> Topic:
+        """Give a topic other options; links to it stay. Raises Refusal if it isn't there."""
+        topic = self.topics.get(path.strip("/").lower())
+        if topic is None:
+            raise self.refusal(NOT_FOUND, f"The messaging entity '{path[:100]}' could not be found.", path)
+        topic.update(options)
+        return topic
+
     def delete(self, path: str) -> None:
         """Delete a queue, a topic with its subscriptions, or a subscription. Raises Refusal if it isn't there."""
         key = path.strip("/").lower()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from amqp_sansio.amqp_1_0.codec.conditions import MESSAGE_SIZE_EXCEEDED, NOT_ALLOWED, RESOURCE_LIMIT_EXCEEDED
 
 from ..conditions import (
+    ARGUMENT_ERROR,
     ENTITY_DISABLED,
     MESSAGE_LOCK_LOST,
     MESSAGE_NOT_FOUND,
@@ -241,6 +242,20 @@ class Store:
         self._keep(stored)
         self._make_ready(stored)
         self.pump()
+
+    def update(self, options: Options) -> None:
+        """Take other options, for what comes from now on: messages keep their time to live, and locks their end.
+
+        Raises Refusal for what an entity has for good.
+        """
+        fixed = (
+            ("RequiresSession", self.options.requires_session, options.requires_session),
+            ("RequiresDuplicateDetection", bool(self.options.duplicate_window), bool(options.duplicate_window)),
+        )
+        for name, was, wanted in fixed:
+            if was != wanted:
+                raise self.service.refusal(ARGUMENT_ERROR, f"{name} can't be changed, it is {was}.", self.path)
+        self.options = options
 
     # Takers.
 

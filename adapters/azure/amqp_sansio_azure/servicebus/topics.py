@@ -38,6 +38,13 @@ class Subscription(Store):
             raise self.service.refusal(RESOURCE_LIMIT_EXCEEDED, f"a subscription has at most {_RULES} rules", self.path)
         self.rules[rule.name] = rule
 
+    def replace_rule(self, rule: Rule) -> None:
+        """Put a rule in the place of that of its name. Raises Refusal if there is none."""
+        if rule.name not in self.rules:
+            text = f"The messaging entity '{rule.name[:60]}' could not be found."
+            raise self.service.refusal(NOT_FOUND, text, self.path)
+        self.rules[rule.name] = rule
+
     def remove_rule(self, name: str) -> None:
         """Remove a rule. Raises Refusal if there is none of that name."""
         if self.rules.pop(name, None) is None:
