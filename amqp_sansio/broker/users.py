@@ -18,7 +18,8 @@ class User:
     """A user of the broker.
 
     `password` "" is none: such a user logs in only by EXTERNAL, with a certificate in its name. `vhosts` are those it
-    may open, None for all. `tags` are for people and for `properties` of tools; they give no rights.
+    may open, None for all. `tags` give rights in the management API only (docs/management.md): "administrator",
+    "monitoring", "policymaker", "management"; without any a user may do everything there.
 
     >>> User("s3cret", vhosts=("/", "test"))
     User(vhosts=('/', 'test'), tags=())

@@ -78,5 +78,7 @@ def test_it_is_served_only_when_asked_for() -> None:
             assert broker.management_url == url and (await ask(broker, "GET", "/api/whoami"))[1]["name"] == "guest"
             with pytest.raises(OSError):
                 await serve_broker(management_port=urlsplit(url).port)
+        with pytest.raises(RuntimeError, match="the broker is closed"):
+            await broker.serve_management()
 
     run(main())

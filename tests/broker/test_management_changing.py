@@ -11,7 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amqp_sansio import AMQP_1_0
+from amqp_sansio.broker import Settings
 from amqp_sansio.broker.management import Answer
+from amqp_sansio.limits import Limits
+from tests.kit import hub
 from tests.kit.hub_classic import Talk, World
 from tests.kit.management import Api
 
@@ -85,6 +89,30 @@ def test_what_a_release_refuses_is_refused(release: str, status: int) -> None:
     assert answer.status == status
     if status == 400:
         assert str(reason_of(answer)).startswith("Feature `transient_nonexcl_queues` is deprecated.")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"versions": (AMQP_1_0,)},
+        {"mechanisms": ("SCRAM-SHA-256",)},
+        {"dialect": "qpid"},
+        {"dialect": "specification"},
+        {"connection_limits": Limits(unparsed=8192, channels=1)},
+        {"heartbeat": 0},
+        {"anonymous": True},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_it_works_whatever_clients_may_speak(changes: dict[str, Any]) -> None:
+    world: hub.World[Any] = hub.World(Settings(**changes))
+    api = Api(world)
+    assert api.ask("PUT", QUEUE, DURABLE).status == 201
+    sent = {**PUBLISH, "payload": "x" * 100_000}
+    assert api.ask("POST", "/api/exchanges/%2F/amq.default/publish", sent).content == {"routed": True}
+    (found,) = api.ask("POST", f"{QUEUE}/get", GET).content
+    assert found["payload"] == sent["payload"]
+    assert api.ask("PUT", QUEUE, {"durable": False}).status == 400
 
 
 def test_deleting(world: World, api: Api) -> None:

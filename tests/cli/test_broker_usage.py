@@ -23,6 +23,11 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
         (["--heartbeat", "-1"], "argument --heartbeat: is from 0 to 65535 seconds, not '-1'"),
         (["--heartbeat", "often"], "argument --heartbeat: is a number of seconds, not 'often'"),
         (["--page", "8080"], "--page 8080: expected HOST:PORT, such as 127.0.0.1:8080"),
+        (["--management", "15672"], "--management 15672: expected HOST:PORT, such as 127.0.0.1:15672"),
+        (
+            ["--page", "127.0.0.1:1", "--management", "127.0.0.1:1"],
+            "--management 127.0.0.1:1: the broker or its page listens there; give the management API another port",
+        ),
         (["something"], "something"),
     ],
 )

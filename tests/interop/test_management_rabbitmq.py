@@ -357,9 +357,8 @@ def test_what_is_told_has_the_names_and_types(
     rows: list[Any] = []
     for side in shown:
         found: Any = side.wait(path, *fields)
-        if isinstance(found, list):
-            found = next(row for row in rows_of(found) if not name or row["name"] == name)
-        rows.append(found)
+        named = [row for row in rows_of(found) if not name or row["name"] == name]
+        rows.append(named[0] if named else found)
     real, ours = rows
     assert differences(real, ours, equal) == []
 

@@ -22,7 +22,7 @@ from amqp_sansio.uri import AmqpUri
 from .arrivals import HANDSHAKE, Arrivals, Entrance
 from .broker_driver import BrokerDriver, certificate_name
 from .clock import time_of_day
-from .listening import Listener, listen, listen_on
+from .listening import Listener, close_all, listen, listen_on
 from .recording import Recorder, RecordTarget, recorder_for, shown
 
 if TYPE_CHECKING:
@@ -108,6 +108,8 @@ class BrokerServer:
         """Host and port of the first socket."""
         self._management: ManagementServer | None = None
         """None while the management API isn't served."""
+        self._beginning = asyncio.Lock()
+        """Several who ask for it at once get the same one."""
         self._drivers: dict[int, BrokerDriver] = {}
         """By the hub's number of the client: transports that aren't gone."""
         self._turn_scheduled = False
@@ -190,17 +192,31 @@ class BrokerServer:
         self.turn_soon()
         return result
 
-    async def serve_management(self, port: int = 0, host: str = "", *, allow_remote: bool = False) -> None:
+    async def serve_management(
+        self,
+        port: int = 0,
+        host: str = "",
+        *,
+        sockets: Sequence[socket.socket] | None = None,
+        allow_remote: bool = False,
+    ) -> None:
         """Serve the management API too, on the broker's host if none is given; a second call does nothing.
 
-        Raises OSError, and ValueError for a host that isn't a loopback address unless `allow_remote`.
+        Sockets that listen already stand for `port`, `host` and `allow_remote`; they are closed with the broker. Raises
+        OSError, ValueError for a host that isn't a loopback address unless `allow_remote`, and RuntimeError once the
+        broker is closed.
         """
-        if self._management is None:
-            from .management import ManagementServer  # Brokers without it don't load it.
+        async with self._beginning:
+            if self.is_closing or self._management is not None:
+                close_all(sockets or ())
+            if self.is_closing:
+                raise RuntimeError("the broker is closed")
+            if self._management is None:
+                from .management import ManagementServer  # Brokers without it don't load it.
 
-            management = ManagementServer(self)
-            await management.start(host or self.host, port, allow_remote=allow_remote)
-            self._management = management
+                management = ManagementServer(self)
+                await management.start(host or self.host, port, sockets=sockets, allow_remote=allow_remote)
+                self._management = management
 
     async def serve_forever(self) -> None:
         """Wait until it is closed or this task is cancelled."""

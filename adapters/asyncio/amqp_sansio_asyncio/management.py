@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 from amqp_sansio.broker.management import LARGEST_BODY, Answer, Line, Management, Request
@@ -54,9 +56,11 @@ class ManagementServer:
         self.port = 0
         """The port that it listens on, also after closing."""
 
-    async def start(self, host: str, port: int, *, allow_remote: bool = False) -> None:
+    async def start(
+        self, host: str, port: int, *, sockets: Sequence[socket.socket] | None = None, allow_remote: bool = False
+    ) -> None:
         """Listen. Raises OSError, and ValueError for a host that isn't a loopback address unless `allow_remote`."""
-        self.port = await self._server.start(host, port, allow_remote=allow_remote)
+        self.port = await self._server.start(host, port, sockets=sockets, allow_remote=allow_remote)
         self.host = str(self._server.sockets[0].getsockname()[0])
 
     async def close(self) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from amqp_sansio.broker import DialectName, Settings, User
 from amqp_sansio.capture import NotACapture
-from amqp_sansio_asyncio import BrokerServer, RecordTarget, on_stop, serve_broker
+from amqp_sansio_asyncio import BrokerServer, RecordTarget, bind_sockets, on_stop, serve_broker
 from amqp_sansio_asyncio.listening import Address
 
 from .addresses import announce, listening, parse_address
@@ -249,7 +249,8 @@ async def _start(page: PageServer, server: BrokerServer, address: Address, *, al
 async def _start_management(server: BrokerServer, address: Address, *, allow_remote: bool) -> None:
     host, port = address
     try:
-        await server.serve_management(port, host, allow_remote=allow_remote)
+        sockets = await bind_sockets(host, port, allow_remote=allow_remote)
+        await server.serve_management(sockets=sockets)
     except ValueError as error:
         raise CommandError(f"--management {error}: --allow-remote") from None
     except OSError as error:

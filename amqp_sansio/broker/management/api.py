@@ -56,6 +56,7 @@ ROUTES: Final[Sequence[tuple[str, Mapping[str, Handler]]]] = (
     ("bindings/*/e/*/{q,e}/*/*", _BINDING),
     ("aliveness-test/*", {"GET": reading.aliveness}),
     ("healthchecks/node", {"GET": reading.healthy}),
+    ("healthchecks/node/*", {"GET": reading.healthy_node}),
     ("health/checks/alarms", {"GET": reading.alarms}),
     ("health/checks/local-alarms", {"GET": reading.alarms}),
     ("health/checks/virtual-hosts", {"GET": reading.healthy}),

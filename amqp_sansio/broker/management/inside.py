@@ -131,7 +131,8 @@ class Inside:
         if octets:
             seat.receive_data(octets, hub.now)
         seat.next_event()
-        back = seat.data_to_send(hub.now)
+        budget = end.receive_budget
+        back = seat.data_to_send(hub.now, budget) if budget else b""
         if back:
             end.receive_data(back, hub.now)
         while not isinstance(end.next_event(), Signal):

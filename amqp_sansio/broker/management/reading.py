@@ -65,7 +65,7 @@ def overview(call: Call) -> Steps:
                     "queues": queues,
                 },
                 "listeners": [_listener(call, url) for url in settings.urls],
-                "contexts": [],
+                "contexts": [{"node": call.rows.node, "description": "RabbitMQ Management", "path": "/"}],
             },
             call.query,
         )
@@ -142,6 +142,13 @@ def alarms(call: Call) -> Answer:
 
 def healthy(call: Call) -> Answer:
     """GET /api/health/checks/virtual-hosts and /api/healthchecks/node"""
+    return answered(_OK)
+
+
+def healthy_node(call: Call, name: str) -> Answer:
+    """GET /api/healthchecks/node/NAME"""
+    if name != call.rows.node:
+        raise not_found()
     return answered(_OK)
 
 

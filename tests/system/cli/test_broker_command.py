@@ -6,6 +6,7 @@ import socket
 import subprocess
 import threading
 import time
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -188,11 +189,25 @@ def test_plain_addresses_make_queues_if_that_is_wanted(start: Callable[..., Runn
         broker.stop()
 
 
+def test_the_management_api_is_served_beside_the_broker(start: Callable[..., Running]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    broker = start("broker", "--listen", "127.0.0.1:0", "--management", f"127.0.0.1:{port}")
+    pass_a_message(broker.url())
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/api/queues/%2F/jobs")
+    request.add_header("Authorization", "Basic Z3Vlc3Q6Z3Vlc3Q=")
+    with urllib.request.urlopen(request, timeout=LIMIT) as answer:
+        assert json.load(answer)["name"] == "jobs"
+    assert f"management API at http://127.0.0.1:{port}/api\n" in broker.stop()
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ("--listen HERE", "HERE: address already in use"),
         ("--listen 127.0.0.1:0 --page HERE", "--page HERE: address already in use; port 0 takes a free one"),
+        ("--listen 127.0.0.1:0 --management HERE", "--management HERE: address already in use; port 0 takes a free"),
+        ("--listen HERE --management HERE", "--management HERE: the broker or its page listens there; give"),
         ("--listen HERE --page HERE", "--page HERE: the broker listens there; give the page another port, or 0"),
     ],
 )
@@ -218,6 +233,7 @@ def test_an_address_that_others_reach_is_refused_unless_it_is_wanted(start: Call
         (["--listen", "[::]:0"], "--allow-remote"),
         (["--listen", "192.0.2.1:0"], "--allow-remote"),
         (["--page", "0.0.0.0:0"], "could read the messages on the page: --allow-remote"),
+        (["--management", "0.0.0.0:0"], "can be reached from other machines, which isn't allowed: --allow-remote"),
         (["--record", "no-such-folder/x.pcapng"], "no-such-folder/x.pcapng: no such file"),
         (["--ready-file", "no-such-folder/ready"], "no-such-folder"),
     ],
