@@ -10,7 +10,7 @@ import logging
 import secrets
 import socket
 import ssl as ssl_module
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
@@ -51,6 +51,7 @@ def serve_broker(
     clock: Clock | None = None,
     faults: Faults | None = None,
     namespace: Namespace | None = None,
+    origins: Collection[str] = (),
 ) -> Opening[BrokerServer]:
     """Serve a broker: `async with serve_broker() as broker`, or `await` it and close it later.
 
@@ -62,7 +63,8 @@ def serve_broker(
     EXTERNAL, in the certificate's name. `record` writes every connection to one pcapng file, above TLS; of a client
     that doesn't log in it takes 16 KiB, and nothing after its connection was refused. `clock` provides the broker's
     time, by default the event loop's. `faults` injects faults. `namespace` has nodes of one's own for clients of 1.0
-    (`amqp_sansio.broker.nodes`).
+    (`amqp_sansio.broker.nodes`). `origins` are those of pages in browsers that may connect by WebSocket, such as
+    "https://app.example", beside pages of the broker's own address.
 
     Settings without a seed get a random one, those without `urls` the listening address, those without an `epoch` the
     time of day. A host that others could reach is refused, unless `allow_remote`: the default user has a default
@@ -75,7 +77,7 @@ def serve_broker(
     ...     async with serve_broker() as broker:
     ...         return broker.url
     """
-    server = BrokerServer(settings or Settings(), clock, faults, namespace)
+    server = BrokerServer(settings or Settings(), clock, faults, namespace, origins)
     return Opening(lambda: server.start(host, port, sockets, ssl, (record, record_secrets), allow_remote))
 
 
@@ -83,7 +85,12 @@ class BrokerServer:
     """A serving broker. `close` it, or leave its context."""
 
     def __init__(
-        self, settings: Settings, clock: Clock | None, faults: Faults | None, namespace: Namespace | None = None
+        self,
+        settings: Settings,
+        clock: Clock | None,
+        faults: Faults | None,
+        namespace: Namespace | None = None,
+        origins: Collection[str] = (),
     ) -> None:
         self._settings = settings if settings.seed else settings.but(seed=secrets.token_bytes(32))
         """With a seed and the port filled in, once it listens."""
@@ -91,6 +98,8 @@ class BrokerServer:
         """None: the event loop is the clock."""
         self._namespace = namespace
         """The nodes of one's own that its hub has; None: none."""
+        self._origins = origins
+        """Origins of pages in browsers that may open a WebSocket."""
         self._hub: Hub | None = None
         """The broker itself; None before it listens."""
         self._listener: Listener | None = None
@@ -240,6 +249,7 @@ class BrokerServer:
             ssl=ssl,
             handshake_timeout=min(config.handshake_timeout, HANDSHAKE),
             close_timeout=config.close_timeout,
+            origins=self._origins,
         )
         if sockets is None:
             self._listener = await listen(arrivals.enter, host, port, allow_remote=allow_remote)
