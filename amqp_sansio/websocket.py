@@ -8,11 +8,14 @@ draws them, so this is the one module of the package whose octets differ from ru
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 from .errors import AmqpError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from websockets.client import ClientProtocol
     from websockets.server import ServerProtocol
 
@@ -50,10 +53,22 @@ class WebSocketStream:
     frame that isn't whole, of at most `LARGEST_FRAME` octets, and what nobody has taken by `data_to_send`.
     """
 
-    __slots__ = ("_early", "_out", "_pong", "_protocol", "failure", "is_open", "is_over", "path", "wants_close")
+    __slots__ = (
+        "_early",
+        "_origins",
+        "_out",
+        "_pong",
+        "_protocol",
+        "failure",
+        "is_open",
+        "is_over",
+        "path",
+        "wants_close",
+    )
 
-    def __init__(self, protocol: ClientProtocol | ServerProtocol) -> None:
+    def __init__(self, protocol: ClientProtocol | ServerProtocol, origins: Collection[str] = ()) -> None:
         self._protocol: Any = protocol
+        self._origins = frozenset([each.strip().lower() for each in origins])
         self._out = bytearray()
         self._pong = b""
         self._early = 0
@@ -184,7 +199,7 @@ class WebSocketStream:
         """Server: answer the client's request."""
         protocol = self._protocol
         self.path = str(request.path)
-        refused = _foreign_origin(request.headers)
+        refused = _foreign_origin(request.headers, self._origins)
         if refused:
             response = protocol.reject(403, f"{refused}\n")
             protocol.send_response(response)
@@ -240,18 +255,19 @@ def client_stream(uri: AmqpUri) -> WebSocketStream:
     return stream
 
 
-def server_stream() -> WebSocketStream:
+def server_stream(origins: Collection[str] = ()) -> WebSocketStream:
     """Return a server's end, which waits for the client's request. Raises WebSocketError without the library.
 
-    A request with an Origin of another host than its own is refused: it is a page in a browser of somebody who doesn't
-    know of it (RFC 6455 section 10.2).
+    A request with an Origin comes from a page in somebody's browser, who may not know of it (RFC 6455 section 10.2). It
+    is taken if `origins` has that Origin, such as "https://app.example", or if it is that of the Host, and this an
+    address or localhost: any other name may be one that the page's owner has pointed at this server (DNS rebinding).
     """
     _check_library()
     from websockets.server import ServerProtocol
     from websockets.typing import Subprotocol
 
     names = [Subprotocol(name) for name in SUBPROTOCOLS]
-    return WebSocketStream(ServerProtocol(subprotocols=names, max_size=(None, LARGEST_FRAME)))
+    return WebSocketStream(ServerProtocol(subprotocols=names, max_size=(None, LARGEST_FRAME)), origins)
 
 
 def asks_for_websocket(data: bytes) -> bool | None:
@@ -276,14 +292,34 @@ def asks_for_websocket(data: bytes) -> bool | None:
     return False
 
 
-def _foreign_origin(headers: Any) -> str:
+def _foreign_origin(headers: Any, origins: frozenset[str]) -> str:
     """Return why the Origin of a request is refused, "" if it isn't."""
     hosts = [str(each).strip().lower() for each in headers.get_all("Host")]
-    for origin in headers.get_all("Origin"):
-        place = str(origin).strip().lower().partition("://")[2]
-        if [place] != hosts:
+    for each in headers.get_all("Origin"):
+        origin = str(each).strip().lower()
+        if origin in origins:
+            continue
+        if [origin.partition("://")[2]] != hosts:
             return "a page of another origin may not connect"
+        if not _is_own(hosts[0]):
+            return f"a page of {origin[:100]!r} may not connect: the server's origins don't have it"
     return ""
+
+
+def _is_own(host: str) -> bool:
+    """Whether nobody but the machine's owner says where a Host leads: an address, or localhost.
+
+    >>> [_is_own(host) for host in ("127.0.0.1:5672", "[::1]", "localhost:80", "mq.example", "127.0.0.1.example")]
+    [True, True, True, False, False]
+    """
+    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    if name == "localhost":
+        return True
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _check_library() -> None:

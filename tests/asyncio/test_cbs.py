@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from amqp_sansio import AMQP_1_0, AnswerTimeout
 from amqp_sansio.amqp_1_0 import Config
+from amqp_sansio.client.amqp_1_0 import cbs
 from amqp_sansio.client.amqp_1_0.cbs import SAS_TOKEN, Audience, Cbs, EntraCredential, SharedAccessKey, Token, entity_of
 from amqp_sansio.client.recovery import RecoveryPolicy
 from amqp_sansio.errors import LinkEnded, LocalProtocolError, TokenRefused
@@ -117,6 +118,24 @@ def test_one_that_never_expires_is_put_once() -> None:
             await asyncio.sleep(5000)
             assert peer.of("put") == ["orders"]
             assert "expiration" not in peer.requests[0].application_properties
+
+    run(main(), 1e6)
+
+
+def test_those_that_never_expire_are_forgotten_above_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound is made small, since each token costs a round trip."""
+    monkeypatch.setattr(cbs, "_MOST", 8)
+
+    async def main() -> None:
+        async with meeting(Provider(None)) as (peer, connection, session):
+            kept = await session.open_sender("kept")
+            await connection.put_token("asked")
+            for number in range(20):
+                await (await session.open_sender(f"queue-{number}")).close()
+            for again in ("kept", "asked", "queue-19", "queue-0"):
+                await (await session.open_sender(again)).close()
+            assert [peer.of("put").count(each) for each in ("kept", "asked", "queue-19", "queue-0")] == [1, 1, 1, 2]
+            await kept.close()
 
     run(main(), 1e6)
 

@@ -225,10 +225,39 @@ def test_a_text_ends_the_connection_alone(is_broker: bool) -> None:
     run(main())
 
 
+@pytest.mark.parametrize("is_broker", [True, False], ids=["broker", "serve"])
+@pytest.mark.parametrize(
+    "host,origin,is_let_in",
+    [
+        ("127.0.0.1", "http://127.0.0.1", True),
+        ("127.0.0.1", "https://app.example", True),
+        ("127.0.0.1", "http://evil.example", False),
+        # A name that its owner has pointed at this machine.
+        ("evil.example", "http://evil.example", False),
+    ],
+)
+def test_pages_of_others_are_refused(is_broker: bool, host: str, origin: str, is_let_in: bool) -> None:
+    async def main() -> None:
+        async def handle(connection: Any) -> None:
+            async for _ in connection:
+                pass
+
+        origins = ["https://app.example"]
+        async with serve_broker(origins=origins) if is_broker else serve(handle, origins=origins) as server:
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            asked = UPGRADE.replace(b"127.0.0.1\r\n", f"{host}\r\nOrigin: {origin}\r\n".encode())
+            writer.write(asked)
+            assert (await reader.readline()).startswith(b"HTTP/1.1 101" if is_let_in else b"HTTP/1.1 403")
+            writer.close()
+            await until(lambda: server.connections == 0)
+
+    run(main())
+
+
 def test_without_the_extra_the_server_answers_as_amqp(monkeypatch: pytest.MonkeyPatch) -> None:
     from amqp_sansio_asyncio import arrivals
 
-    def missing() -> Any:
+    def missing(origins: object) -> Any:
         raise WebSocketError("needs the extra")
 
     monkeypatch.setattr(arrivals, "server_stream", missing)

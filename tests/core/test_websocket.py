@@ -39,10 +39,10 @@ def pair() -> tuple[WebSocketStream, WebSocketStream]:
     return client, server
 
 
-def request(*lines: bytes, names: str = "amqp", path: bytes = b"/") -> bytes:
+def request(*lines: bytes, names: str = "amqp", path: bytes = b"/", host: bytes = b"mq") -> bytes:
     """A client's request."""
     offered = f"Sec-WebSocket-Protocol: {names}\r\n".encode() if names else b""
-    return b"GET " + path + b" HTTP/1.1\r\nHost: mq\r\n" + MASK + KEY + offered + b"".join(lines) + b"\r\n"
+    return b"GET " + path + b" HTTP/1.1\r\nHost: " + host + b"\r\n" + MASK + KEY + offered + b"".join(lines) + b"\r\n"
 
 
 def opened(names: str = "amqp") -> WebSocketStream:
@@ -124,17 +124,26 @@ def test_the_path_is_known() -> None:
     assert other.startswith(b"GET /a%20b HTTP/1.1\r\nHost: [::1]:8080\r\n")
 
 
-@pytest.mark.parametrize(
-    ("origin", "is_let_in"),
-    [(b"http://mq", True), (b"https://MQ", True), (b"http://evil.example", False), (b"null", False), (b"mq", False)],
-)
-def test_a_page_of_another_origin_is_refused(origin: bytes, is_let_in: bool) -> None:
-    server = server_stream()
-    server.receive_data(request(b"Origin: " + origin + b"\r\n"))
+ADDRESSES = (b"127.0.0.1", b"127.0.0.1:5672", b"[::1]:5672", b"localhost", b"192.0.2.7:80")
+NAMES = (b"mq", b"mq.example:5672", b"localhost.example", b"127.0.0.1.example", b"")
+ORIGINS = [
+    *[(host, b"http://" + host, True) for host in ADDRESSES],
+    # What a name leads to is for the owner of the name to say, and that may be the page's own.
+    *[(host, b"http://" + host, False) for host in NAMES],
+    *[(host, origin, False) for host in ADDRESSES for origin in (b"http://evil.example", b"null", host, b"")],
+    (b"localhost", b"http://LOCALHOST", True),
+    *[(host, b"https://App.example", True) for host in (*ADDRESSES, *NAMES[:-1])],
+]
+
+
+@pytest.mark.parametrize(("host", "origin", "is_let_in"), ORIGINS)
+def test_a_page_is_let_in_by_an_address_or_by_name(host: bytes, origin: bytes, is_let_in: bool) -> None:
+    server = server_stream(["https://app.EXAMPLE"])
+    server.receive_data(request(b"Origin: " + origin + b"\r\n", host=host))
     assert server.is_open is is_let_in
     if not is_let_in:
-        assert server.data_to_send().startswith(b"HTTP/1.1 403")
-        assert server.wants_close and "origin" in server.failure
+        assert server.data_to_send().startswith(b"HTTP/1.1 4")
+        assert server.wants_close and server.failure
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final, cast
 
 from amqp_sansio.websocket import WebSocketError, asks_for_websocket, server_stream
@@ -45,6 +45,7 @@ class Arrivals:
         ssl: ssl_module.SSLContext | None = None,
         handshake_timeout: float = 30.0,
         close_timeout: float = 10.0,
+        origins: Collection[str] = (),
     ) -> None:
         self.make = make
         """Makes the protocol of a client that has come in; None: the server has closed."""
@@ -54,6 +55,8 @@ class Arrivals:
         """Seconds for the handshake of TLS."""
         self.close_timeout = close_timeout
         """Seconds that the end of TLS may take."""
+        self.origins = origins
+        """Origins of pages that may open a WebSocket, see `amqp_sansio.websocket.server_stream`."""
         self._most = most
         """Above so many the oldest is cut off (`BrokerLimits.unopened`)."""
         self._waiting: dict[Entrance, None] = {}
@@ -208,7 +211,7 @@ class Entrance(asyncio.Protocol):
         wants = asks_for_websocket(bytes(self._early))
         if wants is None:
             return
-        stream = _stream() if wants else None
+        stream = _stream(self._arrivals.origins) if wants else None
         if stream is None:
             self._give(following)
             return
@@ -231,10 +234,10 @@ class Entrance(asyncio.Protocol):
         return early
 
 
-def _stream() -> WebSocketStream | None:
+def _stream(origins: Collection[str]) -> WebSocketStream | None:
     """Return a server's end of a WebSocket, None without the library for it."""
     try:
-        return server_stream()
+        return server_stream(origins)
     except WebSocketError as error:
         _logger.warning("a client asks for a WebSocket: %s", error)
         return None

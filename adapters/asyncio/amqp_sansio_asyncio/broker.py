@@ -10,7 +10,7 @@ import logging
 import secrets
 import socket
 import ssl as ssl_module
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
@@ -53,6 +53,7 @@ def serve_broker(
     faults: Faults | None = None,
     namespace: Namespace | None = None,
     management_port: int | None = None,
+    origins: Collection[str] = (),
 ) -> Opening[BrokerServer]:
     """Serve a broker: `async with serve_broker() as broker`, or `await` it and close it later.
 
@@ -66,6 +67,8 @@ def serve_broker(
     time, by default the event loop's. `faults` injects faults. `namespace` has nodes of one's own for clients of 1.0
     (`amqp_sansio.broker.nodes`). With `management_port` RabbitMQ's management API is served there, by HTTP without TLS
     on the broker's host, as far as docs/management.md says; 0 takes a free port (`BrokerServer.management_url`).
+    `origins` are those of pages in browsers that may connect by WebSocket, such as "https://app.example", beside pages
+    of the broker's own address.
 
     Settings without a seed get a random one, those without `urls` the listening address, those without an `epoch` the
     time of day. A host that others could reach is refused, unless `allow_remote`: the default user has a default
@@ -78,7 +81,7 @@ def serve_broker(
     ...     async with serve_broker() as broker:
     ...         return broker.url
     """
-    server = BrokerServer(settings or Settings(), clock, faults, namespace)
+    server = BrokerServer(settings or Settings(), clock, faults, namespace, origins)
     return Opening(
         lambda: server.start(host, port, sockets, ssl, (record, record_secrets), allow_remote, management_port)
     )
@@ -88,7 +91,12 @@ class BrokerServer:
     """A serving broker. `close` it, or leave its context."""
 
     def __init__(
-        self, settings: Settings, clock: Clock | None, faults: Faults | None, namespace: Namespace | None = None
+        self,
+        settings: Settings,
+        clock: Clock | None,
+        faults: Faults | None,
+        namespace: Namespace | None = None,
+        origins: Collection[str] = (),
     ) -> None:
         self._settings = settings if settings.seed else settings.but(seed=secrets.token_bytes(32))
         """With a seed and the port filled in, once it listens."""
@@ -96,6 +104,8 @@ class BrokerServer:
         """None: the event loop is the clock."""
         self._namespace = namespace
         """The nodes of one's own that its hub has; None: none."""
+        self._origins = origins
+        """Origins of pages in browsers that may open a WebSocket."""
         self._hub: Hub | None = None
         """The broker itself; None before it listens."""
         self._listener: Listener | None = None
@@ -285,6 +295,7 @@ class BrokerServer:
             ssl=ssl,
             handshake_timeout=min(config.handshake_timeout, HANDSHAKE),
             close_timeout=config.close_timeout,
+            origins=self._origins,
         )
         if sockets is None:
             self._listener = await listen(arrivals.enter, host, port, allow_remote=allow_remote)

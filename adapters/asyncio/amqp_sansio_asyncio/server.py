@@ -9,7 +9,7 @@ import logging
 import secrets
 import socket
 import ssl as ssl_module
-from collections.abc import Awaitable, Callable, Container, Mapping
+from collections.abc import Awaitable, Callable, Collection, Container, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, overload
 
 from amqp_sansio.amqp_0_9_1 import Config
@@ -81,6 +81,7 @@ def serve(
     ssl: ssl_module.SSLContext | None = None,
     authenticate: Mapping[str, str] | Authenticate_1_0 = GUEST,
     vhosts: Container[str] | None = ("/",),
+    origins: Collection[str] = (),
     record: RecordTarget | None = None,
     record_secrets: bool = False,
 ) -> Opening[Server]: ...
@@ -95,6 +96,7 @@ def serve(
     ssl: ssl_module.SSLContext | None = None,
     authenticate: Mapping[str, str] | Authenticate_0_10 = GUEST,
     vhosts: Container[str] | None = ("/",),
+    origins: Collection[str] = (),
     record: RecordTarget | None = None,
     record_secrets: bool = False,
     sessions: SessionKeeper | None = None,
@@ -111,6 +113,7 @@ def serve(
     ssl: ssl_module.SSLContext | None = None,
     authenticate: Mapping[str, str] | Authenticate = GUEST,
     vhosts: Container[str] | None = ("/",),
+    origins: Collection[str] = (),
     record: RecordTarget | None = None,
     record_secrets: bool = False,
 ) -> Opening[Server]: ...
@@ -124,6 +127,7 @@ def serve(
     ssl: ssl_module.SSLContext | None = None,
     authenticate: Mapping[str, str] | _OlderAuthenticate = GUEST,
     vhosts: Container[str] | None = ("/",),
+    origins: Collection[str] = (),
     record: RecordTarget | None = None,
     record_secrets: bool = False,
 ) -> Opening[Server]: ...
@@ -137,6 +141,7 @@ def serve(
     ssl: ssl_module.SSLContext | None = None,
     authenticate: Mapping[str, str] | AnyAuthenticate = GUEST,
     vhosts: Container[str] | None = ("/",),
+    origins: Collection[str] = (),
     record: RecordTarget | None = None,
     record_secrets: bool = False,
     sessions: SessionKeeper | None = None,
@@ -152,6 +157,7 @@ def serve(
     ssl: ssl_module.SSLContext | None = None,
     authenticate: Mapping[str, str] | Callable[[Any, Credentials], bool | Awaitable[bool]] = GUEST,
     vhosts: Container[str] | None = ("/",),
+    origins: Collection[str] = (),
     record: RecordTarget | None = None,
     record_secrets: bool = False,
     sessions: SessionKeeper | None = None,
@@ -165,7 +171,8 @@ def serve(
     is guest with the password guest. With a mapping, a configuration of 1.0 that names no mechanisms offers PLAIN;
     without `authenticate` it is open to all who use no SASL. `config` is for `version`, `configs` has one for each
     supported version, the preferred one first. Port 0 takes a free one; see `Server.port`. `record` writes every
-    connection to one pcapng file.
+    connection to one pcapng file. `origins` are those of pages in browsers that may connect by WebSocket, such as
+    "https://app.example", beside pages of the server's own address.
 
     Raises OSError if it can't listen, ValueError for SCRAM without a mapping of users.
 
@@ -185,7 +192,7 @@ def serve(
     if callable(authenticate) and any(_uses_scram(each) for each in versions.values()):
         raise ValueError("SCRAM needs the users' passwords: give authenticate a mapping")
     Acceptor(versions)
-    server = Server(handler, versions, Login(authenticate, vhosts), sessions)
+    server = Server(handler, versions, Login(authenticate, vhosts), sessions, origins)
     return Opening(lambda: server.start(host, port, ssl, (record, record_secrets)))
 
 
@@ -198,6 +205,7 @@ class Server:
         configs: Mapping[Version, AnyConfig],
         login: Login,
         sessions: SessionKeeper | None = None,
+        origins: Collection[str] = (),
     ) -> None:
         self._handler = handler
         """The application's, called with each connection that is open."""
@@ -205,6 +213,8 @@ class Server:
         """Keeps sessions of 0-10; made when one is needed."""
         self._configs = configs
         """Of each version that is spoken."""
+        self._origins = origins
+        """Origins of pages in browsers that may open a WebSocket."""
         self._login = login
         """Decides who may come in."""
         self._listener: asyncio.Server | None = None
@@ -306,6 +316,7 @@ class Server:
                 ssl=ssl,
                 handshake_timeout=min(HANDSHAKE, *[each.handshake_timeout for each in configs]),
                 close_timeout=min(each.close_timeout for each in configs),
+                origins=self._origins,
             )
             self._listener = await loop.create_server(self._arrivals.enter, host, port)
         except BaseException:

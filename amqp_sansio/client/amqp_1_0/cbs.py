@@ -32,6 +32,8 @@ JWT: Final = "jwt"
 
 _MANAGEMENT: Final = "$management"
 _CREDIT: Final = 100
+_MOST: Final = 1000
+"""Tokens that are kept in mind before those that no link needs are forgotten: they are put again when one does."""
 _LEFT: Final = 0.1
 """The part of a token's life that is left when it is renewed."""
 _SOONEST: Final = 1.0
@@ -330,8 +332,18 @@ class Claims:
     def _grant(self, entity: str) -> Grant:
         grant = self._grants.get(entity)
         if grant is None:
+            if len(self._grants) >= _MOST:
+                self._forget_old()
             grant = self._grants[entity] = Grant(self, entity)
         return grant
+
+    def _forget_old(self) -> None:
+        """Forget tokens that don't expire and that no link needs: the timers of the others see to those."""
+        used = self._entities_of_links()
+        for grant in list(self._grants.values()):
+            is_idle = grant.is_valid and grant.timer is None and grant.under_way is None
+            if is_idle and not grant.is_kept and grant.entity not in used:
+                self._forget(grant)
 
     async def _granted(self, grant: Grant) -> None:
         """Wait until a token is there: the one that somebody else puts, or one of our own."""
@@ -549,12 +561,13 @@ class Claims:
 
     def _is_used(self, grant: Grant) -> bool:
         """Whether a link needs the token, or a user has asked for it."""
-        if grant.is_kept:
-            return True
+        return grant.is_kept or grant.entity in self._entities_of_links()
+
+    def _entities_of_links(self) -> set[str]:
         client = self._client
         sessions = [*client.sessions.values(), *client.lost_sessions]
         links: list[LinkRoutes[Any]] = [each for one in sessions for each in (*one.links.values(), *one.lost_links)]
-        return any(each.entity == grant.entity for each in links)
+        return {each.entity for each in links}
 
 
 def _check(reply: Message, what: str) -> None:
