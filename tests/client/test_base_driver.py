@@ -237,7 +237,7 @@ def test_octets_above_the_budget_wait_and_nothing_is_read() -> None:
 
     async def fill() -> Any:
         channel = await connection.open_channel()
-        await channel.declare_queue("jobs")
+        await channel.declare_queue("jobs", durable=True)
         for _ in range(count):
             await channel.publish(body, routing_key="jobs")
         consumer = channel.consume("jobs", no_ack=True, prefetch=0)
@@ -283,7 +283,7 @@ def test_what_nobody_takes_is_logged_as_a_warning() -> None:
     async def publish() -> None:
         channel = await connection.open_channel()
         await channel.publish(b"", routing_key="nowhere", mandatory=True)
-        await channel.declare_queue("jobs")
+        await channel.declare_queue("jobs", durable=True)
 
     driver.run(publish())
     (line,) = [text for text, warns in driver.lines if warns]

@@ -624,6 +624,7 @@ INTERNAL: Final = {
     "SharedAccessKey",
     "Tokens",
     "BaseClient",
+    "BaseDriver",
     "Waiting",
     "SessionState",
     "Inbox",
