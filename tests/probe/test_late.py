@@ -18,6 +18,7 @@ from amqp_sansio_probe import (
     Verdict,
     unexpected,
 )
+from amqp_sansio_probe.transport import Watched
 from tests.kit.probing import Scripted
 from tests.probe.test_verdicts import CAN, ERROR, Liar, asks, case
 
@@ -170,3 +171,15 @@ def test_the_unit_that_is_asked_for_is_still_read() -> None:
         return Seen(Verdict.CONFORMS, f"{start.version_major}-{start.version_minor} at {talk.transport.now():g} s")
 
     assert judged(in_turn(Later, Scripted), case(greets)).seen == "0-9 at 3 s"
+
+
+def test_a_wait_in_which_no_time_passes_ends() -> None:
+    """A simulated connection that is over has nothing to wait for, and takes no time."""
+
+    class Over(Scripted):
+        def receive(self, seconds: float) -> bytes | None:
+            self.asked = getattr(self, "asked", 0) + 1
+            assert self.asked == 1, "it is asked for ever"
+            return None
+
+    assert Watched(Over(Liar(SILENT)), lambda: False).receive(3.0) is None
