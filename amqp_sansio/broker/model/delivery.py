@@ -538,13 +538,13 @@ class Delivery:
             if not browser.wants(entry):
                 continue
             if not browser.has_room_for(entry.message):
-                queue.put_aside(browser, entry)
+                queue.leave_to(browser, entry)
                 return True
             browser.take(entry)
             self._effects.append(Deliver(browser, entry))
             if self._history is not None:
                 self._note_delivered(entry, browser)
-        queue.watch(browser)
+        queue.let_rest(browser)
         return True
 
     def _offer(self, queue: Queue) -> None:

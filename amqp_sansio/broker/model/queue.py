@@ -1084,7 +1084,7 @@ class Queue(Destination):
                         yield entry
                         cursors[number] = max(cursors[number], entry.position)
 
-    def watch(self, browser: Consumer) -> None:
+    def let_rest(self, browser: Consumer) -> None:
         """Keep a browser that has seen everything until something comes that is behind its cursors."""
         self.watching.setdefault(tuple(browser.cursors), {})[browser.number] = browser
 
@@ -1096,7 +1096,7 @@ class Queue(Destination):
         if was_watching:
             self.showing.append(browser)
 
-    def put_aside(self, browser: Consumer, entry: Entry) -> None:
+    def leave_to(self, browser: Consumer, entry: Entry) -> None:
         """Leave a browser alone that has no room for a message, until it has, or until the message is gone."""
         browser.waiting = False
         if browser.has_room():
