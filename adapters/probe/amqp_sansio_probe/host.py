@@ -15,7 +15,7 @@ from .listening import Accepted
 from .programs import MOST_LINES, Order, Program
 from .talk import Patience as Patience
 from .talk import Piece
-from .verdicts import Seen, Surprise, Verdict
+from .verdicts import Seen, Surprise, Verdict, judged
 
 _STEP: Final = 0.02
 """Seconds between two looks at the program."""
@@ -252,7 +252,7 @@ class Host(ABC):
         status = self.exits()
         got = self.outcomes()
         text = f"told: {', '.join(got) or 'nothing'}; exit status {status}"
-        return Seen(Verdict.CONFORMS if got == list(wanted) else Verdict.BREAKS, text)
+        return judged(got == list(wanted), text)
 
     def loses(self) -> Seen:
         """Reset the connection, and judge what the program says of its message: it is in doubt."""
@@ -263,7 +263,7 @@ class Host(ABC):
         got = self.outcomes()
         text = f"told: {', '.join(got) or 'nothing'}; exit status {status}"
         fine = got == ["unknown"] or (not got and bool(status))
-        return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, text)
+        return judged(fine, text)
 
     def learns(self, *words: str) -> Seen:
         """Judge whether the program learns of an error: it tells so, with one of the words, or fails."""

@@ -21,7 +21,7 @@ from .conversation import Names as Names
 from .conversation import Patience as Patience
 from .conversation import Piece as Piece
 from .transport import Transport
-from .verdicts import Seen, Surprise, Verdict
+from .verdicts import Seen, Surprise, Verdict, judged
 
 HEADER: Final = b"AMQP\x00\x00\x09\x01"
 FRAME_END: Final = b"\xce"
@@ -332,14 +332,14 @@ class Talk(Reading[Observed]):
         unit = self.reaction(lambda seconds: self.wait((name,), channel, seconds))
         if unit is None:
             return self.silence()
-        return Seen(Verdict.CONFORMS if unit.event == name else Verdict.BREAKS, self.described(unit))
+        return judged(unit.event == name, self.described(unit))
 
     def holds_one(self, queue: str) -> Seen:
         """Judge whether one message comes into a queue, and no more."""
         self.counts(queue, 1)
         self.rest()
         count = self.ready(queue)
-        return Seen(Verdict.CONFORMS if count == 1 else Verdict.BREAKS, f"messages: {count}")
+        return judged(count == 1, f"messages: {count}")
 
     # The end.
 

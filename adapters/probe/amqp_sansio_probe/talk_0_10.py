@@ -11,7 +11,7 @@ from amqp_sansio import amqp_0_10 as amqp
 
 from .conversation import Conversation, Login, Names, Patience, Reading
 from .transport import Transport
-from .verdicts import Seen, Surprise, Verdict
+from .verdicts import Seen, Surprise, Verdict, judged
 
 HEADER: Final = AMQP_0_10.header
 CONTROL: Final = 0
@@ -437,7 +437,7 @@ class Talk010(Reading[Told]):
         if unit is None:
             return self.silence()
         fine = unit.event == "session.completed"
-        return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, self.described(unit))
+        return judged(fine, self.described(unit))
 
     def connection_error(self, *codes: int, silent: bool = False) -> Seen:
         """Judge whether the server closes the connection with one of the codes.
@@ -480,7 +480,7 @@ class Talk010(Reading[Told]):
         self.subscribe(queue, 2, credit=MANY, accept_mode=1)
         got = [each.body for each in self.messages(len(bodies), channel=2)]
         text = f"messages: {', '.join([repr(each) for each in got]) or 'none'}"
-        return Seen(Verdict.CONFORMS if got == [*bodies] else Verdict.BREAKS, text)
+        return judged(got == [*bodies], text)
 
     # The end.
 

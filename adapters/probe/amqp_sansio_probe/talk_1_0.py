@@ -11,7 +11,7 @@ from amqp_sansio import amqp_1_0 as amqp
 
 from .conversation import Conversation, Login, Names, Patience, Reading
 from .transport import Transport
-from .verdicts import Seen, Surprise, Verdict
+from .verdicts import Seen, Surprise, Verdict, judged
 
 HEADER: Final = AMQP_1_0.header
 SASL_HEADER: Final = b"AMQP\x03\x01\x00\x00"
@@ -515,7 +515,7 @@ class Talk10(Reading[Told]):
         if unit is None:
             return self.silence()
         fine = unit.event == "disposition" and isinstance(unit.content.state, amqp.Accepted)
-        return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, self.described(unit))
+        return judged(fine, self.described(unit))
 
     def quiet(self, link: Link) -> Told | None:
         """Return a transfer on a link that comes though none should, or what ends the link.
@@ -540,7 +540,7 @@ class Talk10(Reading[Told]):
         self.settle(*found)
         got = [each.message.body for each in found]
         text = f"messages: {', '.join([repr(each) for each in got]) or 'none'}"
-        return Seen(Verdict.CONFORMS if got == [*bodies] else Verdict.BREAKS, text)
+        return judged(got == [*bodies], text)
 
     # The end.
 

@@ -37,6 +37,11 @@ class Seen(NamedTuple):
     text: str
 
 
+def judged(keeps: object, text: str) -> Seen:
+    """Return what a case that knows only right and wrong has seen: the rule is kept, or broken."""
+    return Seen(Verdict.CONFORMS if keeps else Verdict.BREAKS, text)
+
+
 class Surprise(Exception):
     """The peer ended a step that only prepares the case; the text says how."""
 

@@ -9,7 +9,7 @@ from amqp_sansio import amqp_0_9_1 as amqp
 
 from ..case import Suite
 from ..talk import Talk
-from ..verdicts import Seen, Verdict
+from ..verdicts import Seen, Verdict, judged
 
 SUITE: Final = Suite(Talk)
 
@@ -30,7 +30,7 @@ def _nonzero(talk: Talk) -> Seen:
     queue = talk.filled()
     unit = talk.get(queue)
     tag = 0 if unit is None else unit.content.delivery_tag
-    return Seen(Verdict.CONFORMS if tag else Verdict.BREAKS, f"tag {tag}")
+    return judged(tag, f"tag {tag}")
 
 
 @SUITE.on_a_channel(
@@ -79,7 +79,7 @@ def _window(talk: Talk) -> Seen:
         return Seen(Verdict.BREAKS, "a third message before an acknowledgement")
     talk.say(1, amqp.BasicAck(first[0].content.delivery_tag))
     more = len(_deliveries(talk, 1))
-    return Seen(Verdict.CONFORMS if more else Verdict.BREAKS, f"2, and {more} after an acknowledgement")
+    return judged(more, f"2, and {more} after an acknowledgement")
 
 
 @SUITE.on_a_channel(
@@ -92,7 +92,7 @@ def _no_ack_window(talk: Talk) -> Seen:
     for _ in range(5):
         talk.publish(routing_key=queue)
     count = len(_deliveries(talk, 5))
-    return Seen(Verdict.CONFORMS if count == 5 else Verdict.BREAKS, f"{count} of 5 messages")
+    return judged(count == 5, f"{count} of 5 messages")
 
 
 @SUITE.on_a_channel(
@@ -123,7 +123,7 @@ def _tag_scope(talk: Talk) -> Seen:
 def _server_tag(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
     tags = [talk.call(amqp.BasicConsume(queue)).consumer_tag for _ in range(2)]
-    return Seen(Verdict.CONFORMS if all(tags) and tags[0] != tags[1] else Verdict.BREAKS, ", ".join(tags))
+    return judged(all(tags) and tags[0] != tags[1], ", ".join(tags))
 
 
 @SUITE.on_a_channel(
@@ -172,7 +172,7 @@ def _to_default(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
     talk.publish(exchange="", routing_key=queue)
     there = talk.counts(queue, 1)
-    return Seen(Verdict.CONFORMS if there else Verdict.BREAKS, "1 message" if there else "no message")
+    return judged(there, "1 message" if there else "no message")
 
 
 @SUITE.on_a_channel(
@@ -186,7 +186,7 @@ def _mandatory(talk: Talk) -> Seen:
     unit = talk.wait(("basic.return",), 1)
     if unit is None or unit.event != "basic.return":
         return talk.silence() if unit is None else Seen(Verdict.BREAKS, talk.described(unit))
-    return Seen(Verdict.CONFORMS if unit.body == b"back" else Verdict.BREAKS, f"basic.return with {unit.body!r}")
+    return judged(unit.body == b"back", f"basic.return with {unit.body!r}")
 
 
 @SUITE.on_a_channel(
@@ -227,9 +227,7 @@ def _ack_mode(talk: Talk) -> Seen:
     talk.say(1, amqp.BasicAck(unit.content.delivery_tag))
     talk.call(amqp.ChannelClose(200, "done"))
     gone = talk.get(queue, 2) is None
-    return Seen(
-        Verdict.CONFORMS if gone else Verdict.BREAKS, "gone" if gone else "it returns after its acknowledgement"
-    )
+    return judged(gone, "gone" if gone else "it returns after its acknowledgement")
 
 
 @SUITE.on_a_channel(
@@ -245,7 +243,7 @@ def _no_ack_mode(talk: Talk) -> Seen:
         return Seen(Verdict.BREAKS, "no message")
     talk.call(amqp.ChannelClose(200, "done"))
     gone = talk.get(queue, 2) is None
-    return Seen(Verdict.CONFORMS if gone else Verdict.BREAKS, "gone" if gone else "it returns")
+    return judged(gone, "gone" if gone else "it returns")
 
 
 for _tag in (1, 0, 2**63):
@@ -291,7 +289,7 @@ def _multiple(talk: Talk) -> Seen:
     talk.say(1, amqp.BasicAck(tags[1], multiple=True))
     talk.call(amqp.ChannelClose(200, "done"))
     back = talk.counts(queue, 1, 2)
-    return Seen(Verdict.CONFORMS if back else Verdict.BREAKS, "1 returns" if back else "another number returns")
+    return judged(back, "1 returns" if back else "another number returns")
 
 
 @SUITE.on_a_channel(
@@ -313,7 +311,7 @@ def _reject(talk: Talk) -> Seen:
         return Seen(Verdict.BREAKS, "it returns and isn't marked as redelivered")
     talk.say(1, amqp.BasicReject(again.content.delivery_tag, False))
     left = talk.get(queue)
-    return Seen(Verdict.CONFORMS if left is None else Verdict.BREAKS, "gone" if left is None else "it stays")
+    return judged(left is None, "gone" if left is None else "it stays")
 
 
 @SUITE.on_a_channel(
@@ -331,7 +329,7 @@ def _redelivered(talk: Talk) -> Seen:
     talk.counts(queue, 1)
     again = talk.get(queue)
     flags = (first.content.redelivered, None if again is None else again.content.redelivered)
-    return Seen(Verdict.CONFORMS if flags == (False, True) else Verdict.BREAKS, f"{flags[0]}, then {flags[1]}")
+    return judged(flags == (False, True), f"{flags[0]}, then {flags[1]}")
 
 
 @SUITE.on_a_channel(
@@ -351,9 +349,7 @@ def _recover(talk: Talk) -> Seen:
         return answer
     again = _deliveries(talk, 1)
     fine = bool(again) and again[0].content.redelivered
-    return Seen(
-        Verdict.CONFORMS if fine else Verdict.BREAKS, "redelivered" if fine else "not redelivered, or no message"
-    )
+    return judged(fine, "redelivered" if fine else "not redelivered, or no message")
 
 
 @SUITE.on_a_channel(
@@ -388,7 +384,7 @@ def _cancel(talk: Talk) -> Seen:
     talk.call(amqp.BasicCancel(tag))
     talk.publish(routing_key=queue)
     late = talk.quiet("basic.deliver")
-    return Seen(Verdict.CONFORMS if late is None else Verdict.BREAKS, "none" if late is None else "a delivery")
+    return judged(late is None, "none" if late is None else "a delivery")
 
 
 @SUITE.on_a_channel(

@@ -8,7 +8,7 @@ from amqp_sansio import amqp_0_9_1 as amqp
 
 from ..case import Suite
 from ..talk import Talk
-from ..verdicts import Seen, Verdict
+from ..verdicts import Seen, Verdict, judged
 
 SUITE: Final = Suite(Talk)
 
@@ -66,7 +66,7 @@ for _variant, _active in (("stop", False), ("start", True)):
         if unit is None or unit.event != "channel.flow-ok":
             return talk.silence() if unit is None else Seen(Verdict.BREAKS, talk.described(unit))
         same = unit.content.active is active
-        return Seen(Verdict.CONFORMS if same else Verdict.BREAKS, f"active={unit.content.active}")
+        return judged(same, f"active={unit.content.active}")
 
 
 @SUITE.on_a_channel(
@@ -83,8 +83,8 @@ def _requeue(talk: Talk) -> Seen:
     if not talk.counts(queue, 1, 2):
         return Seen(Verdict.BREAKS, "the message doesn't return")
     unit = talk.get(queue, 2)
-    return Seen(
-        Verdict.CONFORMS if unit is not None and unit.content.redelivered else Verdict.BREAKS,
+    return judged(
+        unit is not None and unit.content.redelivered,
         "gone" if unit is None else f"redelivered={unit.content.redelivered}",
     )
 

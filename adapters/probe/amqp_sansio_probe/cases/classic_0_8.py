@@ -10,7 +10,7 @@ from amqp_sansio import amqp_0_8 as amqp
 
 from ..case import Suite
 from ..talk import BODY, CONTENT_HEADER, HEARTBEAT, METHOD, Talk08, frame, header_frame, method_frame
-from ..verdicts import Seen, Verdict
+from ..verdicts import Seen, Verdict, judged
 from .headers import HTTP, REFUSED, refuses_header
 
 SUITE: Final = Suite(Talk08)
@@ -50,21 +50,21 @@ def _start_version(talk: Talk08) -> Seen:
     # The printed specification has 8-0, some servers 0-8 for the same.
     named = (start.version_major, start.version_minor)
     fine = named in ((8, 0), (0, 8)) or named < (8, 0)
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"{named[0]}-{named[1]}")
+    return judged(fine, f"{named[0]}-{named[1]}")
 
 
 @SUITE.case("connection.start/mechanisms-notnull", "must", "connection.start has mechanisms.", "at least one mechanism")
 def _mechanisms(talk: Talk08) -> Seen:
     talk.is_judged = False
     names = talk.greet().mechanisms.decode("ascii", "replace")
-    return Seen(Verdict.CONFORMS if names.split() else Verdict.BREAKS, names or "none")
+    return judged(names.split(), names or "none")
 
 
 @SUITE.case("connection.start/locale-en_US", "must", "The locale en_US is offered.", "en_US among the locales")
 def _locales(talk: Talk08) -> Seen:
     talk.is_judged = False
     names = talk.greet().locales.decode("ascii", "replace")
-    return Seen(Verdict.CONFORMS if "en_US" in names.split() else Verdict.BREAKS, names or "none")
+    return judged("en_US" in names.split(), names or "none")
 
 
 @SUITE.case(
@@ -80,7 +80,7 @@ def _mechanism(talk: Talk08) -> Seen:
 def _tune(talk: Talk08) -> Seen:
     talk.is_judged = False
     most = talk.authenticate().frame_max
-    return Seen(Verdict.CONFORMS if not most or most >= 4_096 else Verdict.BREAKS, str(most))
+    return judged(not most or most >= 4_096, str(most))
 
 
 @SUITE.case("connection.tune/propose", "must", "The server proposes limits after the login.", "connection.tune")
@@ -211,7 +211,7 @@ def _comes_back(talk: Talk08, queue: str, body: bytes) -> Seen:
     if unit is None:
         return Seen(Verdict.BREAKS, "no message in the queue")
     same = unit.body == body
-    return Seen(Verdict.CONFORMS if same else Verdict.BREAKS, f"a body of {len(unit.body or b'')} octets")
+    return judged(same, f"a body of {len(unit.body or b'')} octets")
 
 
 @SUITE.on_a_channel(
@@ -281,7 +281,7 @@ def _twice(talk: Talk08) -> Seen:
     if unit is None:
         return talk.silence() if not talk.has_ended else Seen(Verdict.UNCLEAN, talk.ending())
     fine = unit.event in ("connection.close", "channel.close")
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(unit))
+    return judged(fine, talk.described(unit))
 
 
 @SUITE.on_a_channel("channel.flow/react", "should", "channel.flow is answered.", "channel.flow-ok")
@@ -573,7 +573,7 @@ def _default(talk: Talk08) -> Seen:
 def _named(talk: Talk08) -> Seen:
     names = [talk.call(amqp.QueueDeclare(exclusive=True)).queue for _ in range(2)]
     fine = all(names) and names[0] != names[1]
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, ", ".join(names))
+    return judged(fine, ", ".join(names))
 
 
 @SUITE.on_a_channel(
@@ -673,7 +673,7 @@ def _tag(talk: Talk08) -> Seen:
     queue = talk.filled(1)
     unit = talk.get(queue, no_ack=False)
     tag = None if unit is None else unit.content.delivery_tag
-    return Seen(Verdict.CONFORMS if tag else Verdict.BREAKS, f"delivery-tag {tag}")
+    return judged(tag, f"delivery-tag {tag}")
 
 
 @SUITE.on_a_channel(
@@ -702,7 +702,7 @@ def _window(talk: Talk08) -> Seen:
     for _ in range(2):
         talk.take("basic.deliver", 1)
     unit = talk.quiet("basic.deliver")
-    return Seen(Verdict.CONFORMS if unit is None else Verdict.BREAKS, f"2 messages, then {talk.described(unit)}")
+    return judged(unit is None, f"2 messages, then {talk.described(unit)}")
 
 
 @SUITE.on_a_channel(
@@ -740,7 +740,7 @@ def _recover(talk: Talk08) -> Seen:
     if unit.event != "basic.deliver":
         return Seen(Verdict.BREAKS, talk.described(unit))
     told = unit.content.redelivered
-    return Seen(Verdict.CONFORMS if told else Verdict.BREAKS, f"redelivered {told}".lower())
+    return judged(told, f"redelivered {told}".lower())
 
 
 @SUITE.on_a_channel(
@@ -751,7 +751,7 @@ def _cancel(talk: Talk08) -> Seen:
     talk.call(amqp.BasicCancel("tag"))
     talk.publish(routing_key=queue)
     unit = talk.quiet("basic.deliver")
-    return Seen(Verdict.CONFORMS if unit is None else Verdict.BREAKS, talk.described(unit))
+    return judged(unit is None, talk.described(unit))
 
 
 @SUITE.on_a_channel(
@@ -769,7 +769,7 @@ def _commit(talk: Talk08) -> Seen:
     early = talk.ready(queue)
     talk.call(amqp.TxCommit())
     fine = talk.counts(queue, 1) and early == 0
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"messages: {early} before")
+    return judged(fine, f"messages: {early} before")
 
 
 @SUITE.on_a_channel(
@@ -872,7 +872,7 @@ for _rule, _level, _clause, _making in _ANSWERED:
 def _name(talk: Talk08) -> Seen:
     name = talk.names.queue()
     told = talk.call(amqp.QueueDeclare(name, exclusive=True)).queue
-    return Seen(Verdict.CONFORMS if told == name else Verdict.BREAKS, told or "no name")
+    return judged(told == name, told or "no name")
 
 
 @SUITE.on_a_channel(
@@ -905,7 +905,7 @@ def _busy(talk: Talk08) -> Seen:
 @SUITE.on_a_channel("basic.consume/server-tag", "note", "A consumer without a tag gets one.", "a tag", needs=_DECLARE)
 def _server_tag(talk: Talk08) -> Seen:
     tag = talk.call(amqp.BasicConsume(talk.declare(exclusive=True))).consumer_tag
-    return Seen(Verdict.CONFORMS if tag else Verdict.BREAKS, tag or "none")
+    return judged(tag, tag or "none")
 
 
 @SUITE.on_a_channel(
@@ -963,4 +963,4 @@ def _wildcards(talk: Talk08) -> Seen:
 def _has_locales(talk: Talk08) -> Seen:
     talk.is_judged = False
     names = talk.greet().locales.decode("ascii", "replace")
-    return Seen(Verdict.CONFORMS if names.split() else Verdict.BREAKS, names or "none")
+    return judged(names.split(), names or "none")

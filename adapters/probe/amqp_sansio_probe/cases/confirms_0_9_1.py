@@ -8,7 +8,7 @@ from amqp_sansio import amqp_0_9_1 as amqp
 
 from ..case import Suite
 from ..talk import Talk
-from ..verdicts import Seen, Verdict
+from ..verdicts import Seen, Verdict, judged
 
 SUITE: Final = Suite(Talk)
 
@@ -33,7 +33,7 @@ def _all(talk: Talk) -> Seen:
         tag = unit.content.delivery_tag
         done |= set(range(1, tag + 1)) if unit.content.multiple else {tag}
     fine = done == set(range(1, 11))
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"confirmed: {', '.join(map(str, sorted(done)))}")
+    return judged(fine, f"confirmed: {', '.join(map(str, sorted(done)))}")
 
 
 @SUITE.on_a_channel(
@@ -51,7 +51,7 @@ def _return_first(talk: Talk) -> Seen:
         unit = talk.wait(("basic.return", "basic.ack", "basic.nack"), 1)
         order.append(talk.described(unit) if unit is None else unit.event)
     fine = order == ["basic.return", "basic.ack"]
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, ", then ".join(order))
+    return judged(fine, ", then ".join(order))
 
 
 @SUITE.on_a_channel(

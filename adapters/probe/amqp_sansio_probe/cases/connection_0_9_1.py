@@ -8,7 +8,7 @@ from amqp_sansio import amqp_0_9_1 as amqp
 
 from ..case import Suite
 from ..talk import BODY, Talk, frame, header_frame, method_frame
-from ..verdicts import Seen, Verdict
+from ..verdicts import Seen, Verdict, judged
 
 SUITE: Final = Suite(Talk)
 
@@ -29,7 +29,7 @@ def _start(talk: Talk) -> amqp.ConnectionStart:
 def _version(talk: Talk) -> Seen:
     start = _start(talk)
     version = f"{start.version_major}.{start.version_minor}"
-    return Seen(Verdict.CONFORMS if version == "0.9" else Verdict.BREAKS, f"version {version}")
+    return judged(version == "0.9", f"version {version}")
 
 
 @SUITE.case(
@@ -37,13 +37,13 @@ def _version(talk: Talk) -> Seen:
 )
 def _mechanisms(talk: Talk) -> Seen:
     offered = _start(talk).mechanisms.decode("ascii", "replace")
-    return Seen(Verdict.CONFORMS if offered.split() else Verdict.BREAKS, offered or "none")
+    return judged(offered.split(), offered or "none")
 
 
 @SUITE.case("connection.start/locale-en_us", "must", "A server offers the locale en_US.", "a list with en_US")
 def _locales(talk: Talk) -> Seen:
     offered = _start(talk).locales.decode("ascii", "replace")
-    return Seen(Verdict.CONFORMS if "en_US" in offered.split() else Verdict.BREAKS, offered or "none")
+    return judged("en_US" in offered.split(), offered or "none")
 
 
 @SUITE.case(
@@ -95,7 +95,7 @@ def _tune(talk: Talk) -> Seen:
 def _frame_min(talk: Talk) -> Seen:
     size = talk.authenticate().frame_max
     talk.is_judged = False
-    return Seen(Verdict.CONFORMS if size == 0 or size >= 4096 else Verdict.BREAKS, f"frame-max {size}")
+    return judged(size == 0 or size >= 4096, f"frame-max {size}")
 
 
 @SUITE.case(
@@ -265,7 +265,7 @@ def _close(talk: Talk) -> Seen:
     talk.said_goodbye = True
     later = talk.until(lambda each: True, talk.patience.quiet)
     text = "connection.close-ok" if later is None else f"connection.close-ok, then {talk.described(later)}"
-    return Seen(Verdict.CONFORMS if later is None else Verdict.BREAKS, text)
+    return judged(later is None, text)
 
 
 @SUITE.on_a_channel(
@@ -284,7 +284,7 @@ def _close_within_content(talk: Talk) -> Seen:
     if unit is None:
         return Seen(Verdict.BREAKS, talk.described(None))
     talk.said_goodbye = unit.event == "connection.close-ok"
-    return Seen(Verdict.CONFORMS if talk.said_goodbye else Verdict.BREAKS, talk.described(unit))
+    return judged(talk.said_goodbye, talk.described(unit))
 
 
 @SUITE.on_a_channel(

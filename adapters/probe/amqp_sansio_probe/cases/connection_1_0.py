@@ -8,7 +8,7 @@ from amqp_sansio import amqp_1_0 as amqp
 
 from ..case import Suite
 from ..talk_1_0 import HEADER, MANY, SASL, SASL_HEADER, SMALLEST, WINDOW, Talk10, frame
-from ..verdicts import Seen, Verdict
+from ..verdicts import Seen, Verdict, judged
 
 SUITE: Final = Suite(Talk10)
 
@@ -27,7 +27,7 @@ def _begin_first(talk: Talk10) -> Seen:
     if unit is None:
         return Seen(Verdict.CONFORMS if talk.has_ended else Verdict.NON_STRICT, talk.ending())
     fine = unit.event == "close" and unit.content.error is not None
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(unit))
+    return judged(fine, talk.described(unit))
 
 
 @SUITE.on_a_channel("transport/connection.state/opened", "note", "A connection is opened once.", _CLOSED)
@@ -48,14 +48,14 @@ def _pipelined(talk: Talk10) -> Seen:
     talk.send(SASL_HEADER + init + HEADER + begins)
     unit = talk.wait(("begin",))
     fine = unit is not None and unit.event == "begin"
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(unit))
+    return judged(fine, talk.described(unit))
 
 
 @SUITE.case("transport/open/container-id", "must", "The open names its container.", "a name that isn't empty")
 def _container(talk: Talk10) -> Seen:
     talk.login()
     name = talk.peer.container_id
-    return Seen(Verdict.CONFORMS if name else Verdict.BREAKS, repr(name))
+    return judged(name, repr(name))
 
 
 @SUITE.case(
@@ -67,7 +67,7 @@ def _container(talk: Talk10) -> Seen:
 def _frame_min(talk: Talk10) -> Seen:
     talk.login()
     most = talk.peer.max_frame_size
-    return Seen(Verdict.CONFORMS if most >= SMALLEST else Verdict.BREAKS, str(most))
+    return judged(most >= SMALLEST, str(most))
 
 
 @SUITE.case(
@@ -88,7 +88,7 @@ def _small_frames(talk: Talk10) -> Seen:
         if not unit.content.more:
             break
     fine = bool(sizes) and max(sizes) <= SMALLEST
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"frames of {sizes} octets" if sizes else "no message")
+    return judged(fine, f"frames of {sizes} octets" if sizes else "no message")
 
 
 @SUITE.case("transport/open/channel-max", "must", "No channel above the announced one is used.", _CLOSED)
@@ -117,7 +117,7 @@ def _own_channel(talk: Talk10) -> Seen:
     # The channel in the octets, not the number that the client has for the session.
     place = talk.said.rfind(b"\x00\x53\x11")
     channel = int.from_bytes(talk.said[place - 2 : place])
-    return Seen(Verdict.CONFORMS if place > 0 and not channel else Verdict.BREAKS, f"channel {channel}")
+    return judged(place > 0 and not channel, f"channel {channel}")
 
 
 @SUITE.case(
@@ -126,7 +126,7 @@ def _own_channel(talk: Talk10) -> Seen:
 def _no_time_out(talk: Talk10) -> Seen:
     talk.login(idle_time_out=0)
     fine = talk.answers_still()
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, "served" if fine else talk.ending())
+    return judged(fine, "served" if fine else talk.ending())
 
 
 @SUITE.case(
@@ -148,7 +148,7 @@ def _idle(talk: Talk10) -> Seen:
             return Seen(Verdict.INFORMATIONAL, f"it refuses a time-out of a second: {talk.described(unit)}")
     if talk.has_ended:
         return Seen(Verdict.BREAKS, talk.ending())
-    return Seen(Verdict.CONFORMS if longest <= 1.1 else Verdict.BREAKS, f"at most {longest:.2f} s without a frame")
+    return judged(longest <= 1.1, f"at most {longest:.2f} s without a frame")
 
 
 @SUITE.case(
@@ -166,7 +166,7 @@ def _silent(talk: Talk10) -> Seen:
     talk.is_judged = False
     unit = talk.until(lambda each: each.event == "close", 2.5 * announced / 1000)
     fine = unit is not None or talk.has_ended
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(unit))
+    return judged(fine, talk.described(unit))
 
 
 # Closing.
@@ -179,7 +179,7 @@ def _close(talk: Talk10) -> Seen:
     unit = talk.until(lambda each: each.event == "close")
     talk.said_goodbye = unit is not None
     fine = unit is not None and unit.content.error is None
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(unit))
+    return judged(fine, talk.described(unit))
 
 
 @SUITE.on_a_channel("transport/close/nothing-after", "must", "Nothing follows a close.", "close, and then only the end")
@@ -190,7 +190,7 @@ def _nothing(talk: Talk10) -> Seen:
         return Seen(Verdict.BREAKS, talk.ending())
     talk.said_goodbye = True
     unit = talk.until(lambda each: True, talk.patience.quiet)
-    return Seen(Verdict.CONFORMS if unit is None else Verdict.BREAKS, talk.described(unit))
+    return judged(unit is None, talk.described(unit))
 
 
 @SUITE.on_a_channel(
@@ -204,7 +204,7 @@ def _close_sessions(talk: Talk10) -> Seen:
     talk.said_goodbye = unit is not None
     place = talk.said.rfind(b"\x00\x53\x18")
     channel = int.from_bytes(talk.said[place - 2 : place]) if place > 0 else -1
-    return Seen(Verdict.CONFORMS if channel == 0 else Verdict.BREAKS, f"{talk.described(unit)}, channel {channel}")
+    return judged(channel == 0, f"{talk.described(unit)}, channel {channel}")
 
 
 @SUITE.on_a_channel(
@@ -222,7 +222,7 @@ def _discarding(talk: Talk10) -> Seen:
     unit = talk.until(lambda each: each.event != "empty", talk.patience.quiet)
     if not talk.has_ended:
         talk.say(amqp.Close())
-    return Seen(Verdict.CONFORMS if unit is None else Verdict.BREAKS, f"{talk.described(unit)} behind the close")
+    return judged(unit is None, f"{talk.described(unit)} behind the close")
 
 
 # Sessions.
@@ -243,7 +243,7 @@ def _answer(talk: Talk10) -> Seen:
     if unit.event != "begin":
         return Seen(Verdict.BREAKS, talk.described(unit))
     named = unit.content.remote_channel
-    return Seen(Verdict.CONFORMS if named == 5 else Verdict.BREAKS, f"remote-channel {named}")
+    return judged(named == 5, f"remote-channel {named}")
 
 
 @SUITE.on_a_channel("transport/session/end-pair", "note", "An end is answered by an end.", "end")
@@ -253,7 +253,7 @@ def _end(talk: Talk10) -> Seen:
     talk.sessions.clear()
     if unit is None:
         return talk.silence()
-    return Seen(Verdict.CONFORMS if unit.event == "end" else Verdict.BREAKS, talk.described(unit))
+    return judged(unit.event == "end", talk.described(unit))
 
 
 @SUITE.on_a_channel(
@@ -302,7 +302,7 @@ def _again(talk: Talk10) -> Seen:
     talk.say(amqp.Begin(None, 0, WINDOW, WINDOW))
     unit = talk.wait(("begin",), 0)
     fine = unit is not None and unit.event == "begin"
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(unit))
+    return judged(fine, talk.described(unit))
 
 
 @SUITE.on_a_channel(
@@ -321,7 +321,7 @@ def _ended(talk: Talk10) -> Seen:
     after = talk.until(lambda each: each.event != "empty", talk.patience.quiet)
     talk.say(amqp.End())
     talk.sessions.clear()
-    return Seen(Verdict.CONFORMS if after is None else Verdict.BREAKS, f"{talk.described(after)} behind the end")
+    return judged(after is None, f"{talk.described(after)} behind the end")
 
 
 @SUITE.on_a_channel(
@@ -383,7 +383,7 @@ def _opened(talk: Talk10) -> Seen:
     talk.say(talk.flow(1, incoming_window=WINDOW), channel=1)
     more = [talk.next(link) for _ in range(2)]
     fine = None not in more
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, "all messages" if fine else talk.ending())
+    return judged(fine, "all messages" if fine else talk.ending())
 
 
 @SUITE.on_a_channel(
@@ -401,7 +401,7 @@ def _next_id(talk: Talk10) -> Seen:
     if unit.event != "flow":
         return Seen(Verdict.BREAKS, talk.described(unit))
     told = unit.content.next_incoming_id
-    return Seen(Verdict.CONFORMS if told == 70 else Verdict.BREAKS, f"next-incoming-id {told}")
+    return judged(told == 70, f"next-incoming-id {told}")
 
 
 @SUITE.on_a_channel(
@@ -412,7 +412,7 @@ def _echo(talk: Talk10) -> Seen:
     unit = talk.wait(("flow",), 0)
     if unit is None:
         return talk.silence()
-    return Seen(Verdict.CONFORMS if unit.event == "flow" else Verdict.BREAKS, talk.described(unit))
+    return judged(unit.event == "flow", talk.described(unit))
 
 
 @SUITE.on_a_channel(
@@ -446,7 +446,7 @@ def _open_elsewhere(talk: Talk10) -> Seen:
     if unit is None:
         taken = not talk.has_ended and talk.answers_still()
         return Seen(Verdict.NON_STRICT, "it is taken") if taken else Seen(Verdict.CONFORMS, talk.ending())
-    return Seen(Verdict.CONFORMS if unit.content.error is not None else Verdict.BREAKS, talk.described(unit))
+    return judged(unit.content.error is not None, talk.described(unit))
 
 
 @SUITE.case(
@@ -461,7 +461,7 @@ def _too_often(talk: Talk10) -> Seen:
     unit = talk.wait(("close",), seconds=0.5)
     if unit is None:
         return Seen(Verdict.CONFORMS if talk.has_ended else Verdict.INFORMATIONAL, "it takes a time-out of 1 ms")
-    return Seen(Verdict.CONFORMS if unit.content.error is not None else Verdict.BREAKS, talk.described(unit))
+    return judged(unit.content.error is not None, talk.described(unit))
 
 
 @SUITE.case(
@@ -477,7 +477,7 @@ def _lowest(talk: Talk10) -> Seen:
         return talk.silence()
     place = talk.said.rfind(b"\x00\x53\x11")
     channel = int.from_bytes(talk.said[place - 2 : place])
-    return Seen(Verdict.CONFORMS if channel == 0 else Verdict.BREAKS, f"channel {channel}")
+    return judged(channel == 0, f"channel {channel}")
 
 
 @SUITE.on_a_channel(
@@ -496,7 +496,7 @@ def _received(talk: Talk10) -> Seen:
     talk.say(talk.flow(echo=True))
     unit = talk.wait(("flow",), 0, None, lambda each: each.content.next_incoming_id == began + 3)
     fine = unit is not None and unit.event == "flow"
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, "3 further" if fine else talk.described(unit))
+    return judged(fine, "3 further" if fine else talk.described(unit))
 
 
 @SUITE.on_a_channel(
@@ -516,4 +516,4 @@ def _sent(talk: Talk10) -> Seen:
     talk.say(talk.flow(1, echo=True), channel=1)
     unit = talk.wait(("flow",), 1, None, lambda each: each.content.next_outgoing_id == wanted)
     fine = unit is not None and unit.event == "flow"
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, "2 further" if fine else talk.described(unit))
+    return judged(fine, "2 further" if fine else talk.described(unit))

@@ -8,7 +8,7 @@ from amqp_sansio import amqp_1_0 as amqp
 
 from ..case import Suite
 from ..talk_1_0 import MANY, Arrived, Talk10
-from ..verdicts import Seen, Surprise, Verdict
+from ..verdicts import Seen, Surprise, Verdict, judged
 
 SUITE: Final = Suite(Talk10)
 
@@ -35,7 +35,7 @@ def _three(talk: Talk10) -> list[Arrived]:
 def _ids(talk: Talk10) -> Seen:
     ids = [each.transfers[0].delivery_id for each in _three(talk)]
     fine = None not in ids and [(each or 0) - (ids[0] or 0) for each in ids] == [0, 1, 2]
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"delivery-ids {ids}")
+    return judged(fine, f"delivery-ids {ids}")
 
 
 @SUITE.on_a_channel(
@@ -59,7 +59,7 @@ def _tags(talk: Talk10) -> Seen:
 )
 def _unique(talk: Talk10) -> Seen:
     tags = [each.transfers[0].delivery_tag for each in _three(talk)]
-    return Seen(Verdict.CONFORMS if len({*tags}) == 3 else Verdict.BREAKS, f"tags {tags}")
+    return judged(len({*tags}) == 3, f"tags {tags}")
 
 
 @SUITE.on_a_channel(
@@ -71,7 +71,7 @@ def _unique(talk: Talk10) -> Seen:
 )
 def _tag_size(talk: Talk10) -> Seen:
     sizes = [len(each.transfers[0].delivery_tag or b"") for each in _three(talk)]
-    return Seen(Verdict.CONFORMS if max(sizes) <= 32 else Verdict.BREAKS, f"tags of {sizes} octets")
+    return judged(max(sizes) <= 32, f"tags of {sizes} octets")
 
 
 @SUITE.on_a_channel(
@@ -83,7 +83,7 @@ def _tag_size(talk: Talk10) -> Seen:
 )
 def _format(talk: Talk10) -> Seen:
     formats = [each.transfers[0].message_format for each in _three(talk)]
-    return Seen(Verdict.CONFORMS if formats == [0, 0, 0] else Verdict.BREAKS, f"message-formats {formats}")
+    return judged(formats == [0, 0, 0], f"message-formats {formats}")
 
 
 @SUITE.on_a_channel(
@@ -120,10 +120,7 @@ def _first(talk: Talk10) -> Seen:
     if unit.event != "disposition":
         return Seen(Verdict.BREAKS, talk.described(unit))
     settled = unit.content.settled
-    return Seen(
-        Verdict.CONFORMS if settled else Verdict.BREAKS,
-        f"{talk.described(unit)}, {'settled' if settled else 'unsettled'}",
-    )
+    return judged(settled, f"{talk.described(unit)}, {'settled' if settled else 'unsettled'}")
 
 
 @SUITE.on_a_channel(
@@ -167,7 +164,7 @@ def _role(talk: Talk10) -> Seen:
     if unit.event != "disposition":
         return Seen(Verdict.BREAKS, talk.described(unit))
     fine = unit.content.role is amqp.RECEIVER and unit.content.first == number
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"role {'receiver' if unit.content.role else 'sender'}")
+    return judged(fine, f"role {'receiver' if unit.content.role else 'sender'}")
 
 
 @SUITE.on_a_channel(
@@ -317,10 +314,7 @@ def _settled_already(talk: Talk10) -> Seen:
     talk.settle(found)
     fine = talk.answers_still()
     unit = talk.wait(("detach",), 0, 0)
-    return Seen(
-        Verdict.CONFORMS if fine and unit is None else Verdict.BREAKS,
-        "served as before" if fine and unit is None else talk.described(unit),
-    )
+    return judged(fine and unit is None, "served as before" if fine and unit is None else talk.described(unit))
 
 
 # Outcomes.
@@ -384,7 +378,7 @@ def _after(talk: Talk10, state: amqp.DeliveryState, *bodies: bytes) -> tuple[See
     talk.settle(*found)
     text = f"{len(found)} messages"
     fine = [each.message.body for each in found] == [*bodies]
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, text), found
+    return judged(fine, text), found
 
 
 def _counted(after: tuple[Seen, list[Arrived]], wanted: int) -> Seen:
@@ -392,7 +386,7 @@ def _counted(after: tuple[Seen, list[Arrived]], wanted: int) -> Seen:
     if seen.verdict is not Verdict.CONFORMS:
         return seen
     count = found[0].message.delivery_count
-    return Seen(Verdict.CONFORMS if count == wanted else Verdict.BREAKS, f"delivery-count {count}")
+    return judged(count == wanted, f"delivery-count {count}")
 
 
 @SUITE.on_a_channel(
@@ -425,7 +419,7 @@ def _annotated(talk: Talk10) -> Seen:
     if seen.verdict is not Verdict.CONFORMS:
         return seen
     value = found[0].message.message_annotations.get("x-opt-probe")
-    return Seen(Verdict.CONFORMS if value == "added" else Verdict.BREAKS, f"x-opt-probe: {value!r}")
+    return judged(value == "added", f"x-opt-probe: {value!r}")
 
 
 @SUITE.on_a_channel(
@@ -525,7 +519,7 @@ def _bare(talk: Talk10) -> Seen:
     came = _passes(talk, sent)
     same = came.bare == sent.bare
     text = "as they were" if same else f"{sent.bare.hex()} became {came.bare.hex()}"
-    return Seen(Verdict.CONFORMS if same else Verdict.BREAKS, text)
+    return judged(same, text)
 
 
 @SUITE.on_a_channel(
@@ -547,7 +541,7 @@ def _properties(talk: Talk10) -> Seen:
 )
 def _annotations(talk: Talk10) -> Seen:
     value = _passes(talk, _full()).message_annotations.get("x-opt-probe")
-    return Seen(Verdict.CONFORMS if value == "kept" else Verdict.BREAKS, f"x-opt-probe: {value!r}")
+    return judged(value == "kept", f"x-opt-probe: {value!r}")
 
 
 @SUITE.on_a_channel(
@@ -560,7 +554,7 @@ def _annotations(talk: Talk10) -> Seen:
 def _hop(talk: Talk10) -> Seen:
     message = amqp.Message(b"hello", delivery_annotations={amqp.Symbol("x-opt-probe"): "hop"})
     value = _passes(talk, message).delivery_annotations.get("x-opt-probe")
-    return Seen(Verdict.CONFORMS if value is None else Verdict.BREAKS, f"x-opt-probe: {value!r}")
+    return judged(value is None, f"x-opt-probe: {value!r}")
 
 
 @SUITE.on_a_channel(
@@ -587,10 +581,7 @@ def _application(talk: Talk10) -> Seen:
 def _defaults(talk: Talk10) -> Seen:
     came = _passes(talk, amqp.Message(b"hello"))
     seen = (came.durable, came.priority, came.ttl)
-    return Seen(
-        Verdict.CONFORMS if seen == (False, 4, None) else Verdict.BREAKS,
-        f"durable {seen[0]}, priority {seen[1]}, ttl {seen[2]}".lower(),
-    )
+    return judged(seen == (False, 4, None), f"durable {seen[0]}, priority {seen[1]}, ttl {seen[2]}".lower())
 
 
 @SUITE.on_a_channel(
@@ -610,7 +601,7 @@ def _durable(talk: Talk10) -> Seen:
     if unit.event != "disposition" or not isinstance(unit.content.state, amqp.Accepted):
         return Seen(Verdict.CONFORMS, f"it is refused: {talk.described(unit)}")
     durable = talk.arrives(talk.receiver(address, credit=1)).message.durable
-    return Seen(Verdict.CONFORMS if durable else Verdict.BREAKS, "durable" if durable else "no longer durable")
+    return judged(durable, "durable" if durable else "no longer durable")
 
 
 @SUITE.on_a_channel(
@@ -642,7 +633,7 @@ for _name, _body in (
         came = _passes(talk, sent)
         same = came.bare == sent.bare
         text = "as it was" if same else f"{sent.bare.hex()} became {came.bare.hex()}"
-        return Seen(Verdict.CONFORMS if same else Verdict.BREAKS, text)
+        return judged(same, text)
 
 
 @SUITE.on_a_channel(
@@ -656,7 +647,7 @@ for _name, _body in (
 def _large(talk: Talk10) -> Seen:
     body = bytes(range(256)) * 782
     came = _passes(talk, amqp.Message(body)).body
-    return Seen(Verdict.CONFORMS if came == body else Verdict.BREAKS, f"{len(came)} octets")
+    return judged(came == body, f"{len(came)} octets")
 
 
 @SUITE.on_a_channel(
@@ -715,7 +706,7 @@ def _shared(talk: Talk10) -> Seen:
     address = talk.filled(b"1", b"2")
     links = [talk.receiver(address, credit=1) for _ in range(2)]
     got = sorted([talk.arrives(each).message.body for each in links])
-    return Seen(Verdict.CONFORMS if got == [b"1", b"2"] else Verdict.BREAKS, f"messages: {got}")
+    return judged(got == [b"1", b"2"], f"messages: {got}")
 
 
 @SUITE.on_a_channel(
@@ -750,9 +741,7 @@ def _whole(talk: Talk10) -> Seen:
     bodies = [bytes([place]) * 2_000 for place in range(3)]
     link = talk.receiver(talk.filled(*bodies), credit=3)
     got = [talk.arrives(link).message.body for _ in bodies]
-    return Seen(
-        Verdict.CONFORMS if got == bodies else Verdict.BREAKS, f"messages of {[len(each) for each in got]} octets"
-    )
+    return judged(got == bodies, f"messages of {[len(each) for each in got]} octets")
 
 
 @SUITE.on_a_channel(

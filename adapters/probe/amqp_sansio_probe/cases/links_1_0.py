@@ -8,7 +8,7 @@ from amqp_sansio import amqp_1_0 as amqp
 
 from ..case import Suite
 from ..talk_1_0 import MANY, Link, Talk10
-from ..verdicts import Seen, Verdict
+from ..verdicts import Seen, Verdict, judged
 
 SUITE: Final = Suite(Talk10)
 
@@ -32,7 +32,7 @@ def _answer(talk: Talk10) -> Seen:
     if unit is None:
         return talk.silence()
     fine = unit.event == "attach" and unit.content.role is amqp.SENDER
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(unit))
+    return judged(fine, talk.described(unit))
 
 
 @SUITE.on_a_channel(
@@ -76,7 +76,7 @@ def _refused(talk: Talk10, link: Link, terminus: str) -> Seen:
         return Seen(Verdict.BREAKS, f"the {terminus} isn't null; {text}")
     if detached.event != "detach":
         return Seen(Verdict.OTHER_CODE, f"{text}: by {detached.event}, not detach")
-    return Seen(Verdict.CONFORMS if detached.content.error is not None else Verdict.BREAKS, text)
+    return judged(detached.content.error is not None, text)
 
 
 @SUITE.on_a_channel(
@@ -96,7 +96,7 @@ def _not_found(talk: Talk10) -> Seen:
         return Seen(Verdict.INFORMATIONAL, "it makes the node")
     error = unit.content.error
     fine = error is not None and str(error.condition) == "amqp:not-found"
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(unit))
+    return judged(fine, talk.described(unit))
 
 
 @SUITE.on_a_channel(
@@ -123,7 +123,7 @@ def _count(talk: Talk10) -> Seen:
 def _names(talk: Talk10) -> Seen:
     address = talk.node()
     link = talk.receiver(address)
-    return Seen(Verdict.CONFORMS if link.address == address else Verdict.BREAKS, link.address or "no address")
+    return judged(link.address == address, link.address or "no address")
 
 
 @SUITE.on_a_channel(
@@ -196,7 +196,7 @@ def _directions(talk: Talk10) -> Seen:
     if unit is None:
         return talk.silence()
     fine = unit.event == "attach" and unit.content.target is not None
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(unit))
+    return judged(fine, talk.described(unit))
 
 
 # Detaching.
@@ -216,7 +216,7 @@ for _closed in (True, False):
         unit = talk.leave(talk.receiver(talk.node()), closed=closed)
         if unit is None:
             return talk.silence()
-        return Seen(Verdict.CONFORMS if unit.event == "detach" else Verdict.BREAKS, talk.described(unit))
+        return judged(unit.event == "detach", talk.described(unit))
 
 
 @SUITE.on_a_channel(
@@ -232,7 +232,7 @@ def _closes(talk: Talk10) -> Seen:
     if unit is None:
         return talk.silence()
     fine = unit.event == "detach" and unit.content.closed
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"{talk.described(unit)}, closed {fine}".lower())
+    return judged(fine, f"{talk.described(unit)}, closed {fine}".lower())
 
 
 @SUITE.on_a_channel(
@@ -251,7 +251,7 @@ def _handle_again(talk: Talk10) -> Seen:
     unit = talk.attach(again)
     if unit is None:
         return talk.silence()
-    return Seen(Verdict.CONFORMS if unit.event == "attach" else Verdict.BREAKS, talk.described(unit))
+    return judged(unit.event == "attach", talk.described(unit))
 
 
 @SUITE.on_a_channel(
@@ -306,7 +306,7 @@ def _modes(talk: Talk10) -> Seen:
     settled = bool(talk.arrives(link).transfers[-1].settled)
     fine = {0: not settled, 1: settled, 2: True}[mode]
     text = f"snd-settle-mode {mode}, and the delivery is {'settled' if settled else 'unsettled'}"
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, text)
+    return judged(fine, text)
 
 
 for _mode, _word in ((1, "settled"), (0, "unsettled")):
@@ -328,7 +328,7 @@ for _mode, _word in ((1, "settled"), (0, "unsettled")):
         if link.answer.snd_settle_mode != mode:
             return Seen(Verdict.INFORMATIONAL, f"it changes the mode to {link.answer.snd_settle_mode}")
         fine = all(settled) if mode else not any(settled)
-        return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"settled: {settled}".lower())
+        return judged(fine, f"settled: {settled}".lower())
 
 
 @SUITE.on_a_channel(
@@ -368,7 +368,7 @@ def _dynamic(talk: Talk10) -> Seen:
             return Seen(Verdict.INFORMATIONAL, f"it makes none: {talk.described(unit)}")
         names.append(link.address)
     fine = all(names) and names[0] != names[1]
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, ", ".join(names))
+    return judged(fine, ", ".join(names))
 
 
 @SUITE.on_a_channel(
@@ -385,7 +385,7 @@ def _dynamic_target(talk: Talk10) -> Seen:
         return talk.silence()
     if unit.event != "attach" or unit.content.target is None:
         return Seen(Verdict.INFORMATIONAL, f"it makes none: {talk.described(unit)}")
-    return Seen(Verdict.CONFORMS if link.address else Verdict.BREAKS, link.address or "no address")
+    return judged(link.address, link.address or "no address")
 
 
 @SUITE.on_a_channel(
@@ -411,7 +411,7 @@ def _lifetime(talk: Talk10) -> Seen:
     if unit is None:
         return talk.silence()
     gone = unit.event != "attach" or unit.content.source is None
-    return Seen(Verdict.CONFORMS if gone else Verdict.BREAKS, "it is gone" if gone else "it is still there")
+    return judged(gone, "it is gone" if gone else "it is still there")
 
 
 # Credit.
@@ -540,7 +540,7 @@ def _echo(talk: Talk10) -> Seen:
     unit = talk.of(link, "flow")
     if unit is None:
         return talk.silence()
-    return Seen(Verdict.CONFORMS if unit.event == "flow" else Verdict.BREAKS, talk.described(unit))
+    return judged(unit.event == "flow", talk.described(unit))
 
 
 @SUITE.on_a_channel(
@@ -563,7 +563,7 @@ def _sender_count(talk: Talk10) -> Seen:
         return Seen(Verdict.BREAKS, talk.described(unit))
     told = unit.content.delivery_count
     fine = told is not None and (told - began) & 0xFFFFFFFF == 2
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"delivery-count {told}, {began} at the attach")
+    return judged(fine, f"delivery-count {told}, {began} at the attach")
 
 
 @SUITE.on_a_channel(
@@ -604,7 +604,7 @@ def _lowest(talk: Talk10) -> Seen:
     address = talk.node()
     talk.session(1)
     handles = [talk.receiver(address, 1).theirs for _ in range(2)]
-    return Seen(Verdict.CONFORMS if handles == [0, 1] else Verdict.BREAKS, f"handles {handles}")
+    return judged(handles == [0, 1], f"handles {handles}")
 
 
 @SUITE.on_a_channel(
@@ -625,7 +625,7 @@ def _error(talk: Talk10) -> Seen:
     if unit.event != "detach":
         return Seen(Verdict.OTHER_CODE, f"{talk.described(unit)}: by {unit.event}, not detach")
     fine = unit.content.error is not None and unit.content.closed
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"{talk.described(unit)}, closed {unit.content.closed}")
+    return judged(fine, f"{talk.described(unit)}, closed {unit.content.closed}")
 
 
 @SUITE.on_a_channel(
@@ -642,7 +642,7 @@ def _named(talk: Talk10) -> Seen:
         return talk.silence()
     if unit.event != "attach" or not link.address:
         return Seen(Verdict.INFORMATIONAL, f"it makes none: {talk.described(unit)}")
-    return Seen(Verdict.CONFORMS if link.name in link.address else Verdict.BREAKS, link.address)
+    return judged(link.name in link.address, link.address)
 
 
 @SUITE.on_a_channel(
@@ -690,4 +690,4 @@ def _no_links(talk: Talk10) -> Seen:
     if unit is None:
         return talk.silence()
     gone = unit.event != "attach" or unit.content.source is None
-    return Seen(Verdict.CONFORMS if gone else Verdict.BREAKS, "gone" if gone else "it is still there")
+    return judged(gone, "gone" if gone else "it is still there")

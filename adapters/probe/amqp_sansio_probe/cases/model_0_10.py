@@ -10,7 +10,7 @@ from amqp_sansio import amqp_0_10 as amqp
 
 from ..case import Suite
 from ..talk_0_10 import MANY, Talk010
-from ..verdicts import Seen, Verdict
+from ..verdicts import Seen, Verdict, judged
 
 SUITE: Final = Suite(Talk010)
 
@@ -355,7 +355,7 @@ for _name, _kind in (
     def _instance(talk: Talk010, name: str = _name, kind: str = _kind) -> Seen:
         found = talk.call(amqp.ExchangeQuery(name))
         told = found.type if isinstance(found, amqp.ExchangeQueryResult) and not found.not_found else None
-        return Seen(Verdict.CONFORMS if told == kind else Verdict.BREAKS, f"type {told}")
+        return judged(told == kind, f"type {told}")
 
 
 @SUITE.on_a_channel(
@@ -364,7 +364,7 @@ for _name, _kind in (
 def _absent(talk: Talk010) -> Seen:
     found = talk.call(amqp.ExchangeQuery(talk.names.name()))
     fine = isinstance(found, amqp.ExchangeQueryResult) and found.not_found
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, str(found))
+    return judged(fine, str(found))
 
 
 @SUITE.on_a_channel(
@@ -417,7 +417,7 @@ def _fanout(talk: Talk010) -> Seen:
         talk.call(amqp.ExchangeBind(each, exchange, ""))
     talk.store("whatever", exchange=exchange)
     counts = [talk.ready(each) for each in queues]
-    return Seen(Verdict.CONFORMS if counts == [1, 1] else Verdict.BREAKS, f"messages: {counts}")
+    return judged(counts == [1, 1], f"messages: {counts}")
 
 
 @SUITE.on_a_channel(
@@ -460,7 +460,7 @@ for _rule, _match, _fits in (("headers-all", "all", 1), ("headers-any", "any", 2
         for headers in ({"a": "1", "b": "2"}, {"a": "1"}, {"c": "3"}):
             talk.store("", exchange=exchange, about=amqp.MessageProperties(application_headers=headers))
         count = talk.ready(queue)
-        return Seen(Verdict.CONFORMS if count == fits else Verdict.BREAKS, f"messages: {count}")
+        return judged(count == fits, f"messages: {count}")
 
 
 # Queues.
@@ -625,7 +625,7 @@ def _exchange_set(talk: Talk010) -> Seen:
     talk.subscribe(queue, credit=1)
     about = talk.arrives().headers.delivery_properties
     told = about.exchange if about is not None else None
-    return Seen(Verdict.CONFORMS if told == exchange else Verdict.BREAKS, f"exchange {told}")
+    return judged(told == exchange, f"exchange {told}")
 
 
 @SUITE.on_a_channel(
@@ -645,7 +645,7 @@ def _redelivered(talk: Talk010) -> Seen:
     talk.subscribe(queue, credit=1)
     about = talk.arrives().headers.delivery_properties
     fine = about is not None and about.redelivered
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"redelivered {fine}".lower())
+    return judged(fine, f"redelivered {fine}".lower())
 
 
 @SUITE.on_a_channel(
@@ -664,7 +664,7 @@ def _unroutable(talk: Talk010) -> Seen:
     if unit is None:
         return talk.silence()
     fine = unit.event == "message.reject" and number in (unit.content.transfers or ())
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(unit))
+    return judged(fine, talk.described(unit))
 
 
 @SUITE.on_a_channel(
@@ -712,11 +712,11 @@ def _acquire(talk: Talk010) -> Seen:
     second = talk.next(channel=2, seconds=0.5)
     got = bool(isinstance(first, amqp.Acquired) and first.transfers)
     if second is None:
-        return Seen(Verdict.CONFORMS if got else Verdict.BREAKS, "only the first has seen it")
+        return judged(got, "only the first has seen it")
     again = talk.call(amqp.MessageAcquire(amqp.SequenceSet.of(second.number)), 2)
     both = bool(isinstance(again, amqp.Acquired) and again.transfers)
     fine = got and not both
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"first {got}, second {both}".lower())
+    return judged(fine, f"first {got}, second {both}".lower())
 
 
 @SUITE.on_a_channel(
@@ -765,7 +765,7 @@ def _set(talk: Talk010) -> Seen:
     talk.call(amqp.MessageRelease(amqp.SequenceSet.of(talk.arrives().number), True))
     about = talk.arrives().headers.delivery_properties
     fine = about is not None and about.redelivered
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"redelivered {fine}".lower())
+    return judged(fine, f"redelivered {fine}".lower())
 
 
 @SUITE.on_a_channel(
@@ -869,7 +869,7 @@ def _infinite(talk: Talk010) -> Seen:
     queue = talk.filled(*[b"hello"] * 20)
     talk.subscribe(queue, credit=0xFFFFFFFF)
     count = len(talk.messages(20))
-    return Seen(Verdict.CONFORMS if count == 20 else Verdict.BREAKS, f"messages: {count}")
+    return judged(count == 20, f"messages: {count}")
 
 
 @SUITE.on_a_channel(
@@ -924,7 +924,7 @@ def _committed(talk: Talk010) -> Seen:
     talk.call(amqp.TxCommit())
     late = other.ready(queue)
     fine = (early, late) == (0, 1)
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"messages: {early} before, {late} after")
+    return judged(fine, f"messages: {early} before, {late} after")
 
 
 @SUITE.on_a_channel(
@@ -1115,7 +1115,7 @@ def _branch(talk: Talk010) -> Seen:
     talk.call(amqp.DtxCommit(xid, True))
     late = other.ready(queue)
     fine = (early, late) == (0, 1)
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"messages: {early} before, {late} after")
+    return judged(fine, f"messages: {early} before, {late} after")
 
 
 @SUITE.on_a_channel(
@@ -1132,7 +1132,7 @@ def _timeout(talk: Talk010) -> Seen:
     talk.call(amqp.DtxSetTimeout(xid, 60))
     found = talk.call(amqp.DtxGetTimeout(xid))
     told = found.timeout if isinstance(found, amqp.GetTimeoutResult) else None
-    return Seen(Verdict.CONFORMS if told == 60 else Verdict.BREAKS, f"time-out {told}")
+    return judged(told == 60, f"time-out {told}")
 
 
 @SUITE.on_a_channel(
@@ -1201,7 +1201,7 @@ def _subscribers(talk: Talk010) -> Seen:
     for place in range(16):
         talk.call(amqp.MessageSubscribe(queue, f"d{place}", 0, 0))
     count = talk.query(queue).subscriber_count
-    return Seen(Verdict.CONFORMS if count == 16 else Verdict.BREAKS, f"{count} subscribers")
+    return judged(count == 16, f"{count} subscribers")
 
 
 @SUITE.on_a_channel(
@@ -1267,7 +1267,7 @@ def _same_id(talk: Talk010) -> Seen:
     for _ in range(2):
         talk.store(queue, about=amqp.MessageProperties(message_id=UUID(int=7)))
     count = talk.ready(queue)
-    return Seen(Verdict.CONFORMS if count == 2 else Verdict.BREAKS, f"messages: {count}")
+    return judged(count == 2, f"messages: {count}")
 
 
 @SUITE.on_a_channel(
@@ -1278,7 +1278,7 @@ def _id(talk: Talk010) -> Seen:
     talk.store(queue, about=amqp.MessageProperties(message_id=UUID(int=7)))
     talk.subscribe(queue, credit=1)
     came = talk.arrives().headers.message_id
-    return Seen(Verdict.CONFORMS if came == UUID(int=7) else Verdict.BREAKS, f"message-id {came}")
+    return judged(came == UUID(int=7), f"message-id {came}")
 
 
 @SUITE.on_a_channel(

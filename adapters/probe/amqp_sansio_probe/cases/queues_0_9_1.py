@@ -8,7 +8,7 @@ from amqp_sansio import amqp_0_9_1 as amqp
 
 from ..case import Suite
 from ..talk import Talk
-from ..verdicts import Seen, Verdict
+from ..verdicts import Seen, Verdict, judged
 
 SUITE: Final = Suite(Talk)
 
@@ -22,7 +22,7 @@ SUITE: Final = Suite(Talk)
 def _server_named(talk: Talk) -> Seen:
     names = [talk.call(amqp.QueueDeclare(exclusive=True)).queue for _ in range(2)]
     fine = all(names) and names[0] != names[1]
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, ", ".join(names))
+    return judged(fine, ", ".join(names))
 
 
 @SUITE.on_a_channel(
@@ -31,7 +31,7 @@ def _server_named(talk: Talk) -> Seen:
 def _named(talk: Talk) -> Seen:
     name = talk.names.queue()
     answer = talk.call(amqp.QueueDeclare(name, exclusive=True)).queue
-    return Seen(Verdict.CONFORMS if answer == name else Verdict.BREAKS, answer or "no name")
+    return judged(answer == name, answer or "no name")
 
 
 @SUITE.on_a_channel(
@@ -168,7 +168,7 @@ def _current(talk: Talk) -> Seen:
     if unit is None or unit.event != "queue.purge-ok":
         return Seen(Verdict.BREAKS, talk.described(unit))
     count = unit.content.message_count
-    return Seen(Verdict.CONFORMS if count == 1 else Verdict.BREAKS, f"{count} purged")
+    return judged(count == 1, f"{count} purged")
 
 
 @SUITE.on_a_channel(
@@ -179,7 +179,7 @@ def _consumer_count(talk: Talk) -> Seen:
     before = talk.call(amqp.QueueDeclare(queue, passive=True)).consumer_count
     talk.call(amqp.BasicConsume(queue))
     after = talk.call(amqp.QueueDeclare(queue, passive=True)).consumer_count
-    return Seen(Verdict.CONFORMS if (before, after) == (0, 1) else Verdict.BREAKS, f"{before}, then {after}")
+    return judged((before, after) == (0, 1), f"{before}, then {after}")
 
 
 @SUITE.on_a_channel(
@@ -192,7 +192,7 @@ def _default_binding(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
     talk.publish(routing_key=queue, mandatory=True)
     there = talk.counts(queue, 1)
-    return Seen(Verdict.CONFORMS if there else Verdict.BREAKS, "1 message" if there else "no message")
+    return judged(there, "1 message" if there else "no message")
 
 
 @SUITE.on_a_channel(
@@ -274,7 +274,7 @@ def _purge_unacked(talk: Talk) -> Seen:
     talk.call(amqp.ChannelClose(200, "done"), 2)
     kept = talk.counts(queue, 1)
     text = f"{purged} purged, {'1' if kept else 'none'} kept"
-    return Seen(Verdict.CONFORMS if kept and purged == 1 else Verdict.BREAKS, text)
+    return judged(kept and purged == 1, text)
 
 
 @SUITE.on_a_channel(

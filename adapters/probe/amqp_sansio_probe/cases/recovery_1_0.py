@@ -8,7 +8,7 @@ from amqp_sansio import amqp_1_0 as amqp
 
 from ..case import Suite
 from ..talk_1_0 import MANY, Arrived, Link, Talk10
-from ..verdicts import Seen, Surprise, Verdict
+from ..verdicts import Seen, Surprise, Verdict, judged
 
 SUITE: Final = Suite(Talk10)
 
@@ -41,7 +41,7 @@ def _kept(talk: Talk10) -> Seen:
     link, found = _detached(talk, b"hello")
     told = talk.resumed(link, *found).answer.unsettled or {}
     fine = _tag(found[0]) in told
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"{len(told)} unsettled deliveries")
+    return judged(fine, f"{len(told)} unsettled deliveries")
 
 
 @SUITE.on_a_channel(
@@ -59,7 +59,7 @@ def _map(talk: Talk10) -> Seen:
         return talk.silence()
     told = talk.resumed(link, *found[1:]).answer.unsettled or {}
     fine = {*told} == {_tag(each) for each in found[1:]}
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"{len(told)} unsettled deliveries")
+    return judged(fine, f"{len(told)} unsettled deliveries")
 
 
 @SUITE.on_a_channel(
@@ -78,7 +78,7 @@ def _again(talk: Talk10) -> Seen:
     talk.grant(again, MANY)
     found = talk.next(again)
     fine = found is not None and found.message.body == b"2"
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, "the message" if found else talk.ending())
+    return judged(fine, "the message" if found else talk.ending())
 
 
 @SUITE.on_a_channel(
@@ -96,7 +96,7 @@ def _resumed(talk: Talk10) -> Seen:
     if unit is None or unit.event != "transfer":
         return Seen(Verdict.BREAKS, f"no transfer: {talk.described(unit)}")
     fine = unit.content.resume and unit.content.delivery_tag == _tag(found[0])
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"resume {unit.content.resume}".lower())
+    return judged(fine, f"resume {unit.content.resume}".lower())
 
 
 @SUITE.on_a_channel(
@@ -235,7 +235,7 @@ def _has(talk: Talk10, name: str, filters: amqp.Described, messages: tuple[amqp.
         talk.store(sender, each)
     got = [each.message.body for each in talk.count(link, len(bodies))]
     text = f"messages: {', '.join([repr(each) for each in got]) or 'none'}"
-    return Seen(Verdict.CONFORMS if got == [*bodies] else Verdict.BREAKS, text)
+    return judged(got == [*bodies], text)
 
 
 def _filter(code: int, value: Any) -> amqp.Described:
@@ -292,7 +292,7 @@ def _both(talk: Talk10) -> Seen:
     for each in _NUMBERED:
         talk.store(sender, each)
     got = [each.message.body for each in talk.count(link, 2)]
-    return Seen(Verdict.CONFORMS if got == [b"1", b"2"] else Verdict.BREAKS, f"messages: {got}")
+    return judged(got == [b"1", b"2"], f"messages: {got}")
 
 
 @SUITE.on_a_channel(

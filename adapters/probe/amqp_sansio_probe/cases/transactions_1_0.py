@@ -8,7 +8,7 @@ from amqp_sansio import amqp_1_0 as amqp
 
 from ..case import Suite
 from ..talk_1_0 import Arrived, Link, Talk10
-from ..verdicts import Seen, Surprise, Verdict
+from ..verdicts import Seen, Surprise, Verdict, judged
 
 SUITE: Final = Suite(Talk10)
 
@@ -67,7 +67,7 @@ def _declare(talk: Talk10) -> Seen:
     if unit is None:
         return talk.silence()
     fine = unit.event == "disposition" and isinstance(unit.content.state, amqp.Declared)
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(unit))
+    return judged(fine, talk.described(unit))
 
 
 @SUITE.on_a_channel(
@@ -79,7 +79,7 @@ def _declare(talk: Talk10) -> Seen:
 )
 def _size(talk: Talk10) -> Seen:
     size = len(_declared(talk, talk.controller()))
-    return Seen(Verdict.CONFORMS if 0 < size <= 32 else Verdict.BREAKS, f"{size} octets")
+    return judged(0 < size <= 32, f"{size} octets")
 
 
 @SUITE.on_a_channel(
@@ -129,7 +129,7 @@ def _posted(talk: Talk10) -> Seen:
         return Seen(Verdict.BREAKS, "the message, before the discharge")
     _done(talk, control, txn_id)
     found = talk.next(receiver)
-    return Seen(Verdict.CONFORMS if found is not None else Verdict.BREAKS, "the message" if found else talk.ending())
+    return judged(found is not None, "the message" if found else talk.ending())
 
 
 @SUITE.on_a_channel(
@@ -149,7 +149,7 @@ def _outcome(talk: Talk10) -> Seen:
     state = getattr(unit.content, "state", None)
     fine = isinstance(state, amqp.TransactionalState) and state.txn_id == txn_id
     fine = fine and isinstance(getattr(state, "outcome", None), amqp.Accepted)
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(unit))
+    return judged(fine, talk.described(unit))
 
 
 @SUITE.on_a_channel(
@@ -173,7 +173,7 @@ def _in_order(talk: Talk10) -> Seen:
         last = unit.content.first if unit.content.last is None else unit.content.last
         done += [each for each in (posted, asked) if unit.content.first <= each <= last]
     told = "the message's first" if done[0] == posted else "the discharge's first"
-    return Seen(Verdict.CONFORMS if done[0] == posted else Verdict.BREAKS, told)
+    return judged(done[0] == posted, told)
 
 
 @SUITE.on_a_channel(
@@ -327,7 +327,7 @@ def _posted_settled(talk: Talk10) -> Seen:
         return Seen(Verdict.BREAKS, "the message, before the discharge")
     _done(talk, control, txn_id)
     found = talk.next(receiver)
-    return Seen(Verdict.CONFORMS if found is not None else Verdict.BREAKS, "the message" if found else talk.ending())
+    return judged(found is not None, "the message" if found else talk.ending())
 
 
 @SUITE.on_a_channel(
@@ -343,7 +343,7 @@ def _many(talk: Talk10) -> Seen:
     if "amqp:multi-txns-per-ssn" not in [str(each) for each in told]:
         return Seen(Verdict.INFORMATIONAL, "it doesn't say so")
     first, second = _declared(talk, control), _declared(talk, control)
-    return Seen(Verdict.CONFORMS if first != second else Verdict.BREAKS, f"{first.hex()}, {second.hex()}")
+    return judged(first != second, f"{first.hex()}, {second.hex()}")
 
 
 @SUITE.on_a_channel(

@@ -8,7 +8,7 @@ from amqp_sansio import amqp_0_9_1 as amqp
 
 from ..case import Suite
 from ..talk import Talk
-from ..verdicts import Seen, Verdict
+from ..verdicts import Seen, Verdict, judged
 
 SUITE: Final = Suite(Talk)
 
@@ -48,7 +48,7 @@ def _waits_for_a_commit(talk: Talk, queue: str) -> Seen:
     talk.call(amqp.TxCommit())
     after = talk.counts(queue, 1, 2)
     text = f"{before} before, {'1' if after else 'none'} after"
-    return Seen(Verdict.CONFORMS if before == 0 and after else Verdict.BREAKS, text)
+    return judged(before == 0 and after, text)
 
 
 @SUITE.on_a_channel(
@@ -67,7 +67,7 @@ def _undone(talk: Talk) -> Seen:
     talk.call(amqp.TxRollback())
     talk.call(amqp.TxCommit())
     count = talk.ready(queue, 2)
-    return Seen(Verdict.CONFORMS if count == 0 else Verdict.BREAKS, f"messages: {count}")
+    return judged(count == 0, f"messages: {count}")
 
 
 @SUITE.on_a_channel(
@@ -101,4 +101,4 @@ def _no_redelivery(talk: Talk) -> Seen:
     talk.say(1, amqp.BasicAck(unit.content.delivery_tag))
     talk.call(amqp.TxRollback())
     count = talk.ready(queue)
-    return Seen(Verdict.CONFORMS if count == 0 else Verdict.BREAKS, f"messages ready: {count}")
+    return judged(count == 0, f"messages ready: {count}")

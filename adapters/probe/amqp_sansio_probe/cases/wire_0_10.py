@@ -9,7 +9,7 @@ from amqp_sansio import amqp_0_10 as amqp
 
 from ..case import Suite
 from ..talk_0_10 import BODY, COMMAND, HEADER, HEADERS, Talk010, frame
-from ..verdicts import Seen, Verdict
+from ..verdicts import Seen, Verdict, judged
 from .headers import HTTP, REFUSED, refuses_header
 
 SUITE: Final = Suite(Talk010)
@@ -44,7 +44,7 @@ def _same(talk: Talk010) -> Seen:
     talk.is_judged = False
     unit = talk.wait(("connection.start",))
     fine = talk.said.startswith(HEADER) and unit is not None and unit.event == "connection.start"
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"{talk.said[:8].hex()}, then {talk.described(unit)}")
+    return judged(fine, f"{talk.said[:8].hex()}, then {talk.described(unit)}")
 
 
 @SUITE.case(
@@ -59,7 +59,7 @@ def _octet_by_octet(talk: Talk010) -> Seen:
     talk.is_judged = False
     unit = talk.wait(("connection.start",))
     fine = unit is not None and unit.event == "connection.start"
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(unit))
+    return judged(fine, talk.described(unit))
 
 
 # Frames.
@@ -88,7 +88,7 @@ def _strict(talk: Talk010) -> Seen:
     unit = talk.wait(("session.completed",))
     if unit is None:
         if talk.has_ended or not talk.answers_still():
-            return Seen(Verdict.CONFORMS if talk.has_ended else Verdict.BREAKS, talk.ending())
+            return judged(talk.has_ended, talk.ending())
         return Seen(Verdict.NON_STRICT, "it isn't refused")
     if unit.event != "connection.close":
         return Seen(Verdict.NON_STRICT, f"it isn't refused: {talk.described(unit)}")
@@ -201,7 +201,7 @@ def _unknown(talk: Talk010) -> Seen:
     unit = talk.arrives()
     structs = [each for each in unit.headers.others if isinstance(each, amqp.Struct32)]
     fine = any(each.code == 0x7F01 for each in structs)
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"{len(structs)} structs that aren't known")
+    return judged(fine, f"{len(structs)} structs that aren't known")
 
 
 @SUITE.on_a_channel(
@@ -226,7 +226,7 @@ def _opaque(talk: Talk010) -> Seen:
     queue = talk.filled(body)
     talk.subscribe(queue, credit=1)
     got = talk.arrives().body
-    return Seen(Verdict.CONFORMS if got == body else Verdict.BREAKS, f"{len(got)} octets")
+    return judged(got == body, f"{len(got)} octets")
 
 
 @SUITE.on_a_channel(
@@ -259,14 +259,14 @@ def _fields(talk: Talk010) -> Seen:
     locales = [str(each) for each in start.locales or ()]
     fine = bool(talk.mechanisms) and bool(locales)
     text = f"mechanisms {', '.join(talk.mechanisms) or 'none'}, locales {', '.join(locales) or 'none'}"
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, text)
+    return judged(fine, text)
 
 
 @SUITE.case("connection.start/required-support", "must", "The locale en_US is offered.", "en_US among the locales")
 def _locale(talk: Talk010) -> Seen:
     talk.is_judged = False
     locales = [str(each) for each in talk.greet().locales or ()]
-    return Seen(Verdict.CONFORMS if "en_US" in locales else Verdict.BREAKS, ", ".join(locales) or "none")
+    return judged("en_US" in locales, ", ".join(locales) or "none")
 
 
 def _hung_up(talk: Talk010) -> Seen:
@@ -275,7 +275,7 @@ def _hung_up(talk: Talk010) -> Seen:
         return Seen(Verdict.CONFORMS, talk.ending())
     if unit is None:
         return Seen(Verdict.BREAKS, f"stuck: {talk.ending()}")
-    return Seen(Verdict.CONFORMS if unit.event == "connection.close" else Verdict.BREAKS, talk.described(unit))
+    return judged(unit.event == "connection.close", talk.described(unit))
 
 
 @SUITE.case("connection.start-ok/validity", "must", "A mechanism that isn't offered ends the connection.", _SOCKET)
@@ -289,7 +289,7 @@ def _mechanism(talk: Talk010) -> Seen:
 def _minimum(talk: Talk010) -> Seen:
     talk.is_judged = False
     most = talk.authenticate().max_frame_size
-    return Seen(Verdict.CONFORMS if most is None or most >= 4_096 else Verdict.BREAKS, str(most))
+    return judged(most is None or most >= 4_096, str(most))
 
 
 @SUITE.case(
@@ -303,7 +303,7 @@ def _range(talk: Talk010) -> Seen:
     tune = talk.authenticate()
     least, most = tune.heartbeat_min, tune.heartbeat_max
     fine = most is None or (least is not None and least <= most)
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"heartbeat-min {least}, heartbeat-max {most}")
+    return judged(fine, f"heartbeat-min {least}, heartbeat-max {most}")
 
 
 @SUITE.case(
@@ -360,7 +360,7 @@ def _heartbeat(talk: Talk010) -> Seen:
     talk.say(amqp.ConnectionOpen(talk.login_as.vhost))
     talk.take("connection.open-ok")
     unit = talk.until(lambda each: each.event == "connection.heartbeat", 3.0 * interval)
-    return Seen(Verdict.CONFORMS if unit is not None else Verdict.BREAKS, talk.described(unit))
+    return judged(unit is not None, talk.described(unit))
 
 
 # Sessions.
@@ -426,7 +426,7 @@ def _another(talk: Talk010) -> Seen:
     talk.say(amqp.SessionAttach(talk.names.name().encode()), channel=1)
     unit = talk.wait(("session.attached",), 1)
     fine = unit is not None and unit.event == "session.attached"
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(unit))
+    return judged(fine, talk.described(unit))
 
 
 @SUITE.on_a_channel(
@@ -441,7 +441,7 @@ def _time_out(talk: Talk010) -> Seen:
     if unit is None:
         return talk.silence()
     fine = unit.event == "session.timeout"
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"{unit.event} {getattr(unit.content, 'timeout', '')}")
+    return judged(fine, f"{unit.event} {getattr(unit.content, 'timeout', '')}")
 
 
 @SUITE.case(
@@ -491,14 +491,14 @@ def _next(talk: Talk010) -> Seen:
         return talk.silence()
     ids = getattr(unit.content, "commands", None)
     fine = ids is not None and 2 in ids and 0 not in ids and 1 not in ids
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"{unit.event} {ids}")
+    return judged(fine, f"{unit.event} {ids}")
 
 
 def _says(talk: Talk010, name: str) -> Seen:
     unit = talk.wait((name,))
     if unit is None:
         return talk.silence()
-    return Seen(Verdict.CONFORMS if unit.event == name else Verdict.BREAKS, talk.described(unit))
+    return judged(unit.event == name, talk.described(unit))
 
 
 @SUITE.on_a_channel(
@@ -550,7 +550,7 @@ def _synced(talk: Talk010) -> Seen:
         return talk.silence()
     ids = getattr(unit.content, "commands", None)
     fine = ids is not None and first in ids
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"{unit.event} {ids}")
+    return judged(fine, f"{unit.event} {ids}")
 
 
 @SUITE.on_a_channel(
@@ -568,7 +568,7 @@ def _detached(talk: Talk010) -> Seen:
     fine = after is not None and after.event != "connection.close"
     if after is not None and after.event == "session.detach":
         talk.say(amqp.SessionDetached(talk.session_names.pop(0, b""), 0))
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(after))
+    return judged(fine, talk.described(after))
 
 
 @SUITE.on_a_channel(
@@ -581,7 +581,7 @@ def _result(talk: Talk010) -> Seen:
     if unit is None:
         return talk.silence()
     fine = unit.event == "execution.result" and unit.content.command_id == number
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(unit))
+    return judged(fine, talk.described(unit))
 
 
 @SUITE.on_a_channel(
@@ -618,7 +618,7 @@ def _once(talk: Talk010) -> Seen:
     again.publish(queue)
     again.call(amqp.ExecutionSync())
     count = talk.ready(queue)
-    return Seen(Verdict.CONFORMS if count == 1 else Verdict.BREAKS, f"messages: {count}")
+    return judged(count == 1, f"messages: {count}")
 
 
 # Robustness.
@@ -721,7 +721,7 @@ def _force(talk: Talk010) -> Seen:
     if unit is None or unit.event != "session.attached":
         return Seen(Verdict.BREAKS, other.described(unit))
     lost = talk.wait(("session.detach", "session.detached"))
-    return Seen(Verdict.CONFORMS if lost is not None else Verdict.BREAKS, f"here: {talk.described(lost)}")
+    return judged(lost is not None, f"here: {talk.described(lost)}")
 
 
 @SUITE.case(
@@ -740,7 +740,7 @@ def _new(talk: Talk010) -> Seen:
         return talk.silence()
     ids = getattr(unit.content, "commands", None)
     fine = unit.event == "session.expected" and not ids
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"{unit.event} {ids}")
+    return judged(fine, f"{unit.event} {ids}")
 
 
 @SUITE.on_a_channel(
@@ -760,4 +760,4 @@ def _excluded(talk: Talk010) -> Seen:
         return talk.silence()
     ids = getattr(unit.content, "commands", None) or ()
     fine = unit.event == "session.completed" and 0 not in ids and 1 in ids
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"{unit.event} {ids}")
+    return judged(fine, f"{unit.event} {ids}")

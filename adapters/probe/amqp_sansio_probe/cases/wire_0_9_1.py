@@ -11,7 +11,7 @@ from amqp_sansio import amqp_0_9_1 as amqp
 
 from ..case import Suite
 from ..talk import BODY, CONTENT_HEADER, HEADER, HEARTBEAT, METHOD, Talk, frame, header_frame, method_frame
-from ..verdicts import Seen, Verdict
+from ..verdicts import Seen, Verdict, judged
 from .headers import HTTP, REFUSED, refuses_header
 
 SUITE: Final = Suite(Talk)
@@ -207,7 +207,7 @@ def _comes_back(talk: Talk, queue: str, body: bytes) -> Seen:
     if unit is None:
         return Seen(Verdict.BREAKS, "no message in the queue")
     same = unit.body == body
-    return Seen(Verdict.CONFORMS if same else Verdict.BREAKS, f"a body of {len(unit.body or b'')} octets")
+    return judged(same, f"a body of {len(unit.body or b'')} octets")
 
 
 @SUITE.on_a_channel(

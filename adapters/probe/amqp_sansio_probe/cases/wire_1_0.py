@@ -9,7 +9,7 @@ from amqp_sansio import amqp_1_0 as amqp
 
 from ..case import Suite
 from ..talk_1_0 import EMPTY, HEADER, SASL, SASL_HEADER, SMALLEST, WINDOW, Talk10, frame
-from ..verdicts import Seen, Verdict
+from ..verdicts import Seen, Verdict, judged
 from .headers import HTTP, REFUSED, refuses_header
 
 SUITE: Final = Suite(Talk10)
@@ -56,7 +56,7 @@ def _preferred(talk: Talk10) -> Seen:
     other.send(told)
     other.rest(talk.patience.soon)
     fine = bool(other.said) and not (other.said.startswith(b"AMQP") and other.said[:8] != told)
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"{told.hex()}, then {other.said[:8].hex() or 'nothing'}")
+    return judged(fine, f"{told.hex()}, then {other.said[:8].hex() or 'nothing'}")
 
 
 @SUITE.case(
@@ -71,7 +71,7 @@ def _same(talk: Talk10) -> Seen:
     talk.send(SASL_HEADER)
     unit = talk.wait(("header",))
     fine = unit is not None and unit.content == SASL_HEADER
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(unit))
+    return judged(fine, talk.described(unit))
 
 
 @SUITE.case(
@@ -85,7 +85,7 @@ def _header_first(talk: Talk10) -> Seen:
     octets = talk.said
     outcome = octets.find(HEADER)
     fine = octets.startswith(SASL_HEADER) and outcome > 0
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"{octets[:8].hex()}, then {octets[outcome:][:8].hex()}")
+    return judged(fine, f"{octets[:8].hex()}, then {octets[outcome:][:8].hex()}")
 
 
 @SUITE.case(
@@ -99,7 +99,7 @@ def _octet_by_octet(talk: Talk10) -> Seen:
         talk.send(bytes([octet]))
     talk.is_judged = False
     unit = talk.wait(("sasl-mechanisms",))
-    return Seen(Verdict.CONFORMS if unit is not None else Verdict.BREAKS, talk.described(unit))
+    return judged(unit is not None, talk.described(unit))
 
 
 # SASL.
@@ -120,7 +120,7 @@ def _without(talk: Talk10) -> Seen:
     if unit.content == HEADER:
         return Seen(Verdict.INFORMATIONAL, "it takes connections without SASL")
     fine = unit.content == SASL_HEADER and talk.ends()
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, f"{talk.described(unit)}; {talk.ending()}")
+    return judged(fine, f"{talk.described(unit)}; {talk.ending()}")
 
 
 @SUITE.case(
@@ -134,7 +134,7 @@ def _mechanisms(talk: Talk10) -> Seen:
     talk.send(SASL_HEADER)
     unit = talk.until(lambda each: each.event != "header")
     fine = unit is not None and unit.event == "sasl-mechanisms"
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(unit))
+    return judged(fine, talk.described(unit))
 
 
 @SUITE.case(
@@ -143,7 +143,7 @@ def _mechanisms(talk: Talk10) -> Seen:
 def _nonempty(talk: Talk10) -> Seen:
     talk.is_judged = False
     talk.greet()
-    return Seen(Verdict.CONFORMS if talk.mechanisms else Verdict.BREAKS, ", ".join(talk.mechanisms) or "none")
+    return judged(talk.mechanisms, ", ".join(talk.mechanisms) or "none")
 
 
 def _refused(talk: Talk10) -> Seen:
@@ -157,7 +157,7 @@ def _refused(talk: Talk10) -> Seen:
     if unit.event != "sasl-outcome":
         return Seen(Verdict.BREAKS, talk.described(unit))
     code = unit.content.code
-    return Seen(Verdict.CONFORMS if code else Verdict.BREAKS, f"the outcome {code}")
+    return judged(code, f"the outcome {code}")
 
 
 @SUITE.case(
@@ -229,7 +229,7 @@ def _zero(talk: Talk10) -> Seen:
     if unit is None:
         return Seen(Verdict.BREAKS, talk.described(None))
     code = unit.content.code
-    return Seen(Verdict.CONFORMS if code == 0 else Verdict.BREAKS, f"the outcome {code}")
+    return judged(code == 0, f"the outcome {code}")
 
 
 @SUITE.case(
@@ -268,7 +268,7 @@ def _next_layer(talk: Talk10) -> Seen:
     talk.is_judged = False
     unit = talk.wait(("header",))
     fine = unit is not None and unit.content == HEADER
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, talk.described(unit))
+    return judged(fine, talk.described(unit))
 
 
 # Frames.
@@ -316,7 +316,7 @@ def _begins(talk: Talk10) -> Seen:
     unit = talk.wait(("begin",))
     if unit is None:
         return talk.silence() if not talk.has_ended else Seen(Verdict.BREAKS, talk.ending())
-    return Seen(Verdict.CONFORMS if unit.event == "begin" else Verdict.BREAKS, talk.described(unit))
+    return judged(unit.event == "begin", talk.described(unit))
 
 
 @SUITE.on_a_channel(
@@ -349,7 +349,7 @@ def _not_described(talk: Talk10) -> Seen:
 def _empty(talk: Talk10) -> Seen:
     talk.send(EMPTY * 3)
     fine = talk.answers_still()
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, "served as before" if fine else talk.ending())
+    return judged(fine, "served as before" if fine else talk.ending())
 
 
 @SUITE.case(
@@ -382,7 +382,7 @@ def _open_with(talk: Talk10, octets: bytes, *, lenient: bool = False) -> Seen:
     if unit is None:
         if lenient and not talk.has_ended and talk.answers_still():
             return Seen(Verdict.NON_STRICT, "it is taken")
-        return Seen(Verdict.CONFORMS if talk.has_ended else Verdict.BREAKS, talk.ending())
+        return judged(talk.has_ended, talk.ending())
     error = unit.content.error
     if error is None:
         return Seen(Verdict.BREAKS, talk.described(unit))
@@ -515,7 +515,7 @@ def _boolean(talk: Talk10) -> Seen:
     unit = talk.wait(("flow",), 0)
     if unit is None:
         return talk.silence()
-    return Seen(Verdict.CONFORMS if unit.event == "flow" else Verdict.BREAKS, talk.described(unit))
+    return judged(unit.event == "flow", talk.described(unit))
 
 
 # Robustness.

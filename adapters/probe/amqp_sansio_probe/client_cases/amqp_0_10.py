@@ -11,17 +11,13 @@ from ..client_case import ClientSuite
 from ..host_0_10 import SMALLEST, Host_0_10
 from ..programs import Order
 from ..talk_0_10 import frame
-from ..verdicts import Seen, Verdict
+from ..verdicts import Seen, Verdict, judged
 
 SUITE: Final[ClientSuite[Host_0_10]] = ClientSuite("0-10")
 
 OPEN: Final = Order("open")
 PUBLISH: Final = Order("publish 1")
 CONSUME: Final = Order("consume 1 accept")
-
-
-def _judged(fine: bool, text: str) -> Seen:
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, text)
 
 
 # The opening.
@@ -31,7 +27,7 @@ def _judged(fine: bool, text: str) -> Seen:
 def _header(host: Host_0_10) -> Seen:
     host.opened()
     host.end_in_order()
-    return _judged(host.said.startswith(b"AMQP\x01\x01\x00\x0a"), f"first octets: {host.said[:8].hex(' ')}")
+    return judged(host.said.startswith(b"AMQP\x01\x01\x00\x0a"), f"first octets: {host.said[:8].hex(' ')}")
 
 
 @SUITE.case(
@@ -51,7 +47,7 @@ def _other_version(host: Host_0_10) -> Seen:
     names = [each.event for each in host.seen[1:]]
     if names:
         return Seen(Verdict.BREAKS, f"it goes on: {', '.join(names)}")
-    return _judged(ended, "the connection is ended" if ended else "the connection stays open")
+    return judged(ended, "the connection is ended" if ended else "the connection stays open")
 
 
 @SUITE.case(
@@ -68,7 +64,7 @@ def _properties(host: Host_0_10) -> Seen:
     if given is None:
         return Seen(Verdict.BREAKS, "no properties")
     missing = [each for each in ("product", "version", "platform", "copyright", "information") if each not in given]
-    return _judged(not missing, f"without {', '.join(missing)}" if missing else f"{given['product']}")
+    return judged(not missing, f"without {', '.join(missing)}" if missing else f"{given['product']}")
 
 
 @SUITE.case(
@@ -88,7 +84,7 @@ def _no_mechanism(host: Host_0_10) -> Seen:
         return Seen(Verdict.BREAKS, host.described())
     if unit is not None:
         return Seen(Verdict.BREAKS, f"connection.start-ok with mechanism {unit.content.mechanism!r}")
-    return _judged(host.has_ended, "the connection is ended" if host.has_ended else "the connection stays open")
+    return judged(host.has_ended, "the connection is ended" if host.has_ended else "the connection stays open")
 
 
 @SUITE.case(
@@ -136,7 +132,7 @@ def _agreed(
     host.opened()
     host.end_in_order()
     number = None if host.tuned is None else of(host.tuned)
-    return _judged(number is not None and least <= number <= most, f"{name} {number}")
+    return judged(number is not None and least <= number <= most, f"{name} {number}")
 
 
 # Frames.
@@ -155,7 +151,7 @@ def _frames(host: Host_0_10) -> Seen:
     unit = host.take("message.transfer")
     largest = max([len(each) for each in host.frames()])
     text = f"the largest frame has {largest} octets; the body {unit.body_size}"
-    return _judged(largest <= SMALLEST and unit.body_size == 20_000, text)
+    return judged(largest <= SMALLEST and unit.body_size == 20_000, text)
 
 
 @SUITE.case("wire/controls-track0", "must", "Controls are on track 0.", "track 0 in frames of controls", PUBLISH)
@@ -173,7 +169,7 @@ def _commands(host: Host_0_10) -> Seen:
 def _tracks(host: Host_0_10, *, of_commands: bool) -> Seen:
     host.take("message.transfer")
     tracks = [each[5] & 0x0F for each in host.frames() if (each[1] != 0) == of_commands]
-    return _judged({*tracks} == {int(of_commands)}, f"{len(tracks)} frames on tracks {sorted({*tracks})}")
+    return judged({*tracks} == {int(of_commands)}, f"{len(tracks)} frames on tracks {sorted({*tracks})}")
 
 
 @SUITE.case(
@@ -183,7 +179,7 @@ def _reserved(host: Host_0_10) -> Seen:
     host.take("message.transfer")
     frames = host.frames()
     wrong = [each for each in frames if each[0] & 0xF0 or each[4] or each[5] & 0xF0 or any(each[8:12])]
-    return _judged(bool(frames) and not wrong, f"{len(wrong)} of {len(frames)} frames have others")
+    return judged(bool(frames) and not wrong, f"{len(wrong)} of {len(frames)} frames have others")
 
 
 @SUITE.case(
@@ -217,7 +213,7 @@ def _joined(host: Host_0_10) -> Seen:
     host.deliver(host.consumer(), b"x" * 1000, largest=30)
     line = host.hears("received")
     size = -1 if line is None else len(str(line.get("body", "")))
-    return _judged(size == 1000, host.described() if line is None else f"a body of {size} octets")
+    return judged(size == 1000, host.described() if line is None else f"a body of {size} octets")
 
 
 @SUITE.case(
@@ -226,7 +222,7 @@ def _joined(host: Host_0_10) -> Seen:
 def _empty(host: Host_0_10) -> Seen:
     host.deliver(host.consumer(), b"")
     line = host.hears("received")
-    return _judged(line is not None and line.get("body") == "", "no message" if line is None else "a message")
+    return judged(line is not None and line.get("body") == "", "no message" if line is None else "a message")
 
 
 @SUITE.case(
@@ -240,7 +236,7 @@ def _empty(host: Host_0_10) -> Seen:
 def _order(host: Host_0_10) -> Seen:
     host.deliver(host.consumer(), b"m", turned=True)
     line = host.hears("received")
-    return _judged(line is not None and line.get("body") == "m", host.described() if line is None else "the message")
+    return judged(line is not None and line.get("body") == "m", host.described() if line is None else "the message")
 
 
 @SUITE.case(
@@ -255,7 +251,7 @@ def _redelivered(host: Host_0_10) -> Seen:
     host.deliver(host.consumer(), b"m", redelivered=True)
     line = host.hears("received")
     text = "no message" if line is None else f"redelivered: {line.get('redelivered')}"
-    return _judged(line is not None and line.get("redelivered") is True, text)
+    return judged(line is not None and line.get("redelivered") is True, text)
 
 
 @SUITE.case(
@@ -275,7 +271,7 @@ def _accepted(host: Host_0_10) -> Seen:
         if unit is None or unit.event != "message.accept" or unit.channel != consumer[0]:
             return Seen(Verdict.BREAKS, f"accepted: {accepted}; {host.described()}")
         accepted += _ids(unit.content.transfers)
-    return _judged(sorted(accepted) == sent, f"accepted: {', '.join(map(str, accepted))}; sent: {sent}")
+    return judged(sorted(accepted) == sent, f"accepted: {', '.join(map(str, accepted))}; sent: {sent}")
 
 
 @SUITE.case(
@@ -321,7 +317,7 @@ def _in_flight(host: Host_0_10) -> Seen:
     host.answer(unit)
     status = host.exits()
     text = f"{unit.event} with two messages in between; exit status {status} {host.program.complaint()}"
-    return _judged(status == 0, text)
+    return judged(status == 0, text)
 
 
 @SUITE.case(
@@ -337,7 +333,7 @@ def _rpc(host: Host_0_10) -> Seen:
     line = host.hears("reply")
     body = None if line is None else line.get("body")
     named = 1 <= len(reply_to.encode()) <= 255 and (reply_to[0].isalnum() or reply_to[0] == "_")
-    return _judged(named and body == "answer", f"reply-to {reply_to!r}; the reply: {body!r}")
+    return judged(named and body == "answer", f"reply-to {reply_to!r}; the reply: {body!r}")
 
 
 # Sessions.
@@ -357,7 +353,7 @@ def _known(host: Host_0_10) -> Seen:
     host.say(unit.channel, amqp.SessionCompleted(commands, timely_reply=True))
     answer = host.wait("session.known-completed")
     _let_go(host)
-    return _judged(answer is not None, "session.known-completed" if answer is not None else host.described())
+    return judged(answer is not None, "session.known-completed" if answer is not None else host.described())
 
 
 @SUITE.case(
@@ -376,7 +372,7 @@ def _confirmed(host: Host_0_10) -> Seen:
     answer = host.wait("session.confirmed")
     _let_go(host)
     fine = answer is not None and answer.content.commands is not None and number in answer.content.commands
-    return _judged(fine, host.described() if answer is None else f"session.confirmed {answer.content.commands!r}")
+    return judged(fine, host.described() if answer is None else f"session.confirmed {answer.content.commands!r}")
 
 
 @SUITE.case(
@@ -420,7 +416,7 @@ def _completes(host: Host_0_10, consumer: tuple[int, str], number: int, *, sends
     if sends and not host.has_ended:
         host.deliver(consumer, b"m")
     _let_go(host)
-    return _judged(done, f"session.completed with {number}" if done else host.described())
+    return judged(done, f"session.completed with {number}" if done else host.described())
 
 
 def _let_go(host: Host_0_10) -> None:
@@ -521,4 +517,4 @@ def _silent(host: Host_0_10) -> Seen:
     at = host.transport.now()
     ended = host.ends(15.0)
     after = host.transport.now() - at
-    return _judged(ended, f"after {after:.1f} s" if ended else f"not within {after:.1f} s")
+    return judged(ended, f"after {after:.1f} s" if ended else f"not within {after:.1f} s")

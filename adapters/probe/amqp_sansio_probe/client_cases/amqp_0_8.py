@@ -12,7 +12,7 @@ from amqp_sansio import amqp_0_8 as amqp
 from ..client_case import ClientCase, ClientSuite
 from ..host_0_9_1 import TICKET, ClassicHost
 from ..programs import Order
-from ..verdicts import Seen, Verdict
+from ..verdicts import Seen, Verdict, judged
 from . import amqp_0_9_1
 
 SUITE: Final[ClientSuite[ClassicHost]] = ClientSuite("0-8")
@@ -103,4 +103,4 @@ def _uses_ticket(host: ClassicHost, ticket: int) -> Seen:
     if not asked and not ticket:
         return Seen(Verdict.INFORMATIONAL, "it asks for no access, and has no ticket")
     text = f"ticket {ticket}" if asked else f"ticket {ticket}, which nobody gave"
-    return Seen(Verdict.CONFORMS if asked and ticket == TICKET else Verdict.BREAKS, text)
+    return judged(asked and ticket == TICKET, text)

@@ -11,17 +11,13 @@ from ..client_case import ClientSuite
 from ..host_0_9_1 import ClassicHost
 from ..programs import Order
 from ..talk import BODY, METHOD, frame, header_frame, method_frame
-from ..verdicts import Seen, Verdict
+from ..verdicts import Seen, Verdict, judged
 
 SUITE: Final[ClientSuite[ClassicHost]] = ClientSuite("0-9-1")
 
 OPEN: Final = Order("open")
 PUBLISH: Final = Order("publish 1")
 CONSUME: Final = Order("consume 1 accept")
-
-
-def _judged(fine: bool, text: str) -> Seen:
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, text)
 
 
 # The opening.
@@ -31,7 +27,7 @@ def _judged(fine: bool, text: str) -> Seen:
 def _header(host: ClassicHost) -> Seen:
     host.opened()
     host.end_in_order()
-    return _judged(host.said.startswith(host.HEADERS), f"first octets: {host.said[:8].hex(' ')}")
+    return judged(host.said.startswith(host.HEADERS), f"first octets: {host.said[:8].hex(' ')}")
 
 
 @SUITE.case(
@@ -51,7 +47,7 @@ def _other_version(host: ClassicHost) -> Seen:
     names = [each.event for each in host.seen[1:]]
     if names:
         return Seen(Verdict.BREAKS, f"it goes on: {', '.join(names)}")
-    return _judged(ended, "the connection is ended" if ended else "the connection stays open")
+    return judged(ended, "the connection is ended" if ended else "the connection stays open")
 
 
 @SUITE.case(
@@ -65,7 +61,7 @@ def _mechanism(host: ClassicHost) -> Seen:
     host.opened()
     host.end_in_order()
     name = host.start_ok.mechanism if host.start_ok is not None else ""
-    return _judged(name in ("PLAIN", "AMQPLAIN"), f"mechanism {name!r}")
+    return judged(name in ("PLAIN", "AMQPLAIN"), f"mechanism {name!r}")
 
 
 @SUITE.case(
@@ -85,7 +81,7 @@ def _no_mechanism(host: ClassicHost) -> Seen:
     host.is_judged = False
     if unit is not None:
         return Seen(Verdict.BREAKS, f"connection.start-ok with mechanism {unit.content.mechanism!r}")
-    return _judged(host.has_ended, "the connection is ended" if host.has_ended else "the connection stays open")
+    return judged(host.has_ended, "the connection is ended" if host.has_ended else "the connection stays open")
 
 
 @SUITE.case(
@@ -102,7 +98,7 @@ def _properties(host: ClassicHost) -> Seen:
         return Seen(Verdict.BREAKS, "no connection.start-ok")
     given = host.start_ok.client_properties
     missing = [each for each in ("product", "version", "platform", "copyright", "information") if each not in given]
-    return _judged(not missing, f"without {', '.join(missing)}" if missing else f"{given['product']}")
+    return judged(not missing, f"without {', '.join(missing)}" if missing else f"{given['product']}")
 
 
 @SUITE.case(
@@ -118,7 +114,7 @@ def _channels(host: ClassicHost) -> Seen:
     host.opened()
     host.end_in_order()
     number = 0 if host.tuned is None else host.tuned.channel_max
-    return _judged(1 <= number <= 5, f"channel-max {number}")
+    return judged(1 <= number <= 5, f"channel-max {number}")
 
 
 @SUITE.case(
@@ -135,7 +131,7 @@ def _frames(host: ClassicHost) -> Seen:
     agreed = 0 if host.tuned is None else host.tuned.frame_max
     largest = max([size for _, _, size in host.frames()])
     text = f"frame-max {agreed}; the largest frame has {largest} octets; the body {unit.body_size}"
-    return _judged(0 < agreed <= 4096 and largest <= agreed and unit.body_size == 20_000, text)
+    return judged(0 < agreed <= 4096 and largest <= agreed and unit.body_size == 20_000, text)
 
 
 # Publishing.
@@ -270,7 +266,7 @@ def _joined(host: ClassicHost) -> Seen:
     host.deliver(host.consumer(), b"x" * 1000, pieces=100)
     line = host.hears("received")
     size = -1 if line is None else len(str(line.get("body", "")))
-    return _judged(size == 1000, "no message" if line is None else f"a body of {size} octets")
+    return judged(size == 1000, "no message" if line is None else f"a body of {size} octets")
 
 
 @SUITE.case(
@@ -284,7 +280,7 @@ def _joined(host: ClassicHost) -> Seen:
 def _empty(host: ClassicHost) -> Seen:
     host.deliver(host.consumer(), b"")
     line = host.hears("received")
-    return _judged(line is not None and line.get("body") == "", "no message" if line is None else "a message")
+    return judged(line is not None and line.get("body") == "", "no message" if line is None else "a message")
 
 
 @SUITE.case(
@@ -308,7 +304,7 @@ def _tags(host: ClassicHost) -> Seen:
             if unit.content.multiple
             else [unit.content.delivery_tag]
         )
-    return _judged(acked == sent, f"acknowledged: {', '.join(map(str, acked))}")
+    return judged(acked == sent, f"acknowledged: {', '.join(map(str, acked))}")
 
 
 @SUITE.case(
@@ -324,7 +320,7 @@ def _rejected(host: ClassicHost) -> Seen:
     unit = host.wait("basic.reject", "basic.nack", "basic.ack")
     if unit is None or unit.event == "basic.ack":
         return Seen(Verdict.BREAKS, host.described())
-    return _judged(
+    return judged(
         not unit.content.requeue and unit.content.delivery_tag == 1, f"{unit.event} of {unit.content.delivery_tag}"
     )
 
@@ -341,7 +337,7 @@ def _redelivered(host: ClassicHost) -> Seen:
     host.deliver(host.consumer(), b"m", redelivered=True)
     line = host.hears("received")
     text = "no message" if line is None else f"redelivered: {line.get('redelivered')}"
-    return _judged(line is not None and line.get("redelivered") is True, text)
+    return judged(line is not None and line.get("redelivered") is True, text)
 
 
 @SUITE.case(
@@ -376,7 +372,7 @@ def _headers(host: ClassicHost) -> Seen:
     header = frame(2, consumer[0], struct.pack(">HHQ", 60, 0, 1) + properties)
     host.send(method_frame(consumer[0], method) + header + frame(BODY, consumer[0], b"m"))
     line = host.hears("received")
-    return _judged(line is not None, host.described() if line is None else "the message")
+    return judged(line is not None, host.described() if line is None else "the message")
 
 
 @SUITE.case(
@@ -416,7 +412,7 @@ def _in_flight(host: ClassicHost) -> Seen:
     host.held.clear()
     host.answer(unit)
     status = host.exits()
-    return _judged(
+    return judged(
         status == 0, f"{unit.event} with two messages in between; exit status {status} {host.program.complaint()}"
     )
 
@@ -433,7 +429,7 @@ def _rpc(host: ClassicHost) -> Seen:
     reply_to = host.answer_request()
     line = host.hears("reply")
     body = None if line is None else line.get("body")
-    return _judged(body == "answer", f"reply-to {reply_to!r}; the reply: {body!r}")
+    return judged(body == "answer", f"reply-to {reply_to!r}; the reply: {body!r}")
 
 
 # Closing.
@@ -449,7 +445,7 @@ def _rpc(host: ClassicHost) -> Seen:
 def _close(host: ClassicHost) -> Seen:
     host.opened()
     host.hears("opened")
-    return _judged(host.hang_up(320, "CONNECTION_FORCED") is not None, host.described())
+    return judged(host.hang_up(320, "CONNECTION_FORCED") is not None, host.described())
 
 
 @SUITE.case(
@@ -464,7 +460,7 @@ def _close_in_body(host: ClassicHost) -> Seen:
     channel, tag = host.consumer()
     method = method_frame(channel, amqp.BasicDeliver(tag, 1, False, "", "probe"))
     host.send(method + header_frame(channel, 100) + frame(BODY, channel, b"half"))
-    return _judged(host.hang_up(320, "CONNECTION_FORCED") is not None, host.described())
+    return judged(host.hang_up(320, "CONNECTION_FORCED") is not None, host.described())
 
 
 @SUITE.case(
@@ -500,7 +496,7 @@ def _discard(host: ClassicHost) -> Seen:
     host.held.clear()
     host.say(0, host.RECORDS.ConnectionCloseOk())
     status = host.exits()
-    return _judged(status == 0, f"exit status {status} {host.program.complaint()}")
+    return judged(status == 0, f"exit status {status} {host.program.complaint()}")
 
 
 @SUITE.case(
@@ -522,7 +518,7 @@ def _channel_close(host: ClassicHost) -> Seen:
     names = [each.event for each in host.seen if each.channel == unit.channel]
     late = names[names.index("channel.close-ok") + 1 :]
     again = not late or late[0] == "channel.open"
-    return _judged(again, "channel.close-ok" if again else f"channel.close-ok, then {', '.join(late)}")
+    return judged(again, "channel.close-ok" if again else f"channel.close-ok, then {', '.join(late)}")
 
 
 @SUITE.case(
@@ -558,7 +554,7 @@ def _blocked(host: ClassicHost) -> Seen:
     host.say(0, amqp.ConnectionUnblocked())
     other = host.hears("unblocked") if one is not None else None
     host.end_in_order()
-    return _judged(one is not None and other is not None, f"blocked: {one is not None}, unblocked: {other is not None}")
+    return judged(one is not None and other is not None, f"blocked: {one is not None}, unblocked: {other is not None}")
 
 
 # Damage.
@@ -675,7 +671,7 @@ def _busy(host: ClassicHost) -> Seen:
     host.until(settled, 8.0)
     longest = max(host.gaps, default=host.transport.now() - at)
     # Twice the interval is what a server waits for at least.
-    return _judged(longest <= 2.0 * host.tuned.heartbeat, f"the longest silence is {longest:.1f} s")
+    return judged(longest <= 2.0 * host.tuned.heartbeat, f"the longest silence is {longest:.1f} s")
 
 
 @SUITE.case(
@@ -698,7 +694,7 @@ def _silent(host: ClassicHost) -> Seen:
     at = host.transport.now()
     ended = host.ends(15.0)
     after = host.transport.now() - at
-    return _judged(ended, f"after {after:.1f} s" if ended else f"not within {after:.1f} s")
+    return judged(ended, f"after {after:.1f} s" if ended else f"not within {after:.1f} s")
 
 
 @SUITE.case(
@@ -717,4 +713,4 @@ def _traffic(host: ClassicHost) -> Seen:
         if host.has_ended:
             break
     count = sum(each.get("event") == "received" for each in host.told)
-    return _judged(count == 8, f"{count} of 8 messages in 5 seconds without heartbeats")
+    return judged(count == 8, f"{count} of 8 messages in 5 seconds without heartbeats")

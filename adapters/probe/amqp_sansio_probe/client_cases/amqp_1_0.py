@@ -10,17 +10,13 @@ from amqp_sansio import amqp_1_0 as amqp
 from ..client_case import ClientSuite
 from ..host_1_0 import REPLIES, Host_1_0, amqp_frame
 from ..programs import Order
-from ..verdicts import Seen, Verdict
+from ..verdicts import Seen, Verdict, judged
 
 SUITE: Final[ClientSuite[Host_1_0]] = ClientSuite("1.0")
 
 OPEN: Final = Order("open")
 PUBLISH: Final = Order("publish 1")
 CONSUME: Final = Order("consume 1 accept")
-
-
-def _judged(fine: bool, text: str) -> Seen:
-    return Seen(Verdict.CONFORMS if fine else Verdict.BREAKS, text)
 
 
 # The opening.
@@ -33,7 +29,7 @@ def _header(host: Host_1_0) -> Seen:
     host.opened()
     host.end_in_order()
     first = host.said[:8]
-    return _judged(first in (b"AMQP\x03\x01\x00\x00", b"AMQP\x00\x01\x00\x00"), f"first octets: {first.hex(' ')}")
+    return judged(first in (b"AMQP\x03\x01\x00\x00", b"AMQP\x00\x01\x00\x00"), f"first octets: {first.hex(' ')}")
 
 
 @SUITE.case(
@@ -54,7 +50,7 @@ def _no_mechanism(host: Host_1_0) -> Seen:
     init = host.wait("sasl-init")
     if init is not None:
         return Seen(Verdict.BREAKS, f"sasl-init with mechanism {init.content.mechanism}")
-    return _judged(host.has_ended, "the connection is ended" if host.has_ended else "the connection stays open")
+    return judged(host.has_ended, "the connection is ended" if host.has_ended else "the connection stays open")
 
 
 @SUITE.case(
@@ -82,7 +78,7 @@ def _container(host: Host_1_0) -> Seen:
     host.opened()
     host.end_in_order()
     name = None if host.opened_as is None else host.opened_as.container_id
-    return _judged(bool(name), f"container-id {name!r}")
+    return judged(bool(name), f"container-id {name!r}")
 
 
 @SUITE.case(
@@ -97,7 +93,7 @@ def _channel_max(host: Host_1_0) -> Seen:
     host.open = amqp.Open("probe", max_frame_size=65_536, channel_max=0)
     host.take("transfer")
     channels = {each.channel for each in host.seen if each.event == "begin"}
-    return _judged(channels == {0}, f"channels: {', '.join(map(str, sorted(channels)))}")
+    return judged(channels == {0}, f"channels: {', '.join(map(str, sorted(channels)))}")
 
 
 @SUITE.case(
@@ -115,7 +111,7 @@ def _frame_size(host: Host_1_0) -> Seen:
         unit = host.take("transfer")
     opening = next((size for size in host.frames()), 0)
     largest = max(host.frames())
-    return _judged(largest <= 512, f"frames: {len(host.frames())}, the largest {largest}, the first {opening} octets")
+    return judged(largest <= 512, f"frames: {len(host.frames())}, the largest {largest}, the first {opening} octets")
 
 
 # Sending.
@@ -229,7 +225,7 @@ def _drain(host: Host_1_0) -> Seen:
         return Seen(Verdict.BREAKS, "no flow")
     told = flow.content
     fine = told.delivery_count == count + 10 and not told.link_credit
-    return _judged(fine, f"flow with credit {told.link_credit}, delivery-count {told.delivery_count} from {count}")
+    return judged(fine, f"flow with credit {told.link_credit}, delivery-count {told.delivery_count} from {count}")
 
 
 @SUITE.case(
@@ -261,7 +257,7 @@ def _echo(host: Host_1_0) -> Seen:
     number = unit.content.delivery_id or 0
     host.held.clear()
     host.settle(unit.channel, number, number, amqp.Accepted())
-    return _judged(flow is not None, "no flow" if flow is None else f"flow, credit {flow.content.link_credit}")
+    return judged(flow is not None, "no flow" if flow is None else f"flow, credit {flow.content.link_credit}")
 
 
 @SUITE.case(
@@ -294,7 +290,7 @@ def _joined(host: Host_1_0) -> Seen:
     host.deliver(host.receiver(), b"x" * 1000, pieces=50)
     line = host.hears("received")
     size = -1 if line is None else len(str(line.get("body", "")))
-    return _judged(size == 1000, "no message" if line is None else f"a body of {size} octets")
+    return judged(size == 1000, "no message" if line is None else f"a body of {size} octets")
 
 
 @SUITE.case(
@@ -314,7 +310,7 @@ def _aborted(host: Host_1_0) -> Seen:
     host.deliver(link, b"whole")
     line = host.hears("received")
     body = None if line is None else line.get("body")
-    return _judged(body == "whole", f"the message: {body!r}")
+    return judged(body == "whole", f"the message: {body!r}")
 
 
 @SUITE.case(
@@ -348,7 +344,7 @@ def _outcome(host: Host_1_0, wanted: type[amqp.Accepted] | type[amqp.Rejected]) 
     told = unit.content
     fine = isinstance(told.state, wanted) and told.first == number and told.role == amqp.RECEIVER
     name = "no outcome" if told.state is None else told.state.NAME
-    return _judged(fine, f"{name} of {told.first}, {'settled' if told.settled else 'not settled'}")
+    return judged(fine, f"{name} of {told.first}, {'settled' if told.settled else 'not settled'}")
 
 
 @SUITE.case(
@@ -371,7 +367,7 @@ def _sections(host: Host_1_0) -> Seen:
     )
     host.deliver(host.receiver(), message)
     line = host.hears("received")
-    return _judged(line is not None and line.get("body") == "m", host.described() if line is None else "the message")
+    return judged(line is not None and line.get("body") == "m", host.described() if line is None else "the message")
 
 
 @SUITE.case(
@@ -382,7 +378,7 @@ def _empty(host: Host_1_0) -> Seen:
     host.send(amqp_frame(0) * 3)
     host.deliver(link, b"m")
     line = host.hears("received")
-    return _judged(line is not None, host.described() if line is None else "the message")
+    return judged(line is not None, host.described() if line is None else "the message")
 
 
 @SUITE.case(
@@ -402,7 +398,7 @@ def _rpc(host: Host_1_0) -> Seen:
     if not dynamic:
         return Seen(Verdict.INFORMATIONAL, f"no dynamic source, reply-to {reply_to!r}; the reply: {body!r}")
     fine = body == "answer" and reply_to == REPLIES and dynamic[0].address is None
-    return _judged(fine, f"address {dynamic[0].address!r}, reply-to {reply_to!r}; the reply: {body!r}")
+    return judged(fine, f"address {dynamic[0].address!r}, reply-to {reply_to!r}; the reply: {body!r}")
 
 
 # Errors and ends.
@@ -502,7 +498,7 @@ def _ended(host: Host_1_0) -> Seen:
 def _close(host: Host_1_0) -> Seen:
     host.opened()
     host.hears("opened")
-    return _judged(host.hang_up("amqp:connection:forced", "maintenance") is not None, host.described())
+    return judged(host.hang_up("amqp:connection:forced", "maintenance") is not None, host.described())
 
 
 @SUITE.case(
@@ -517,7 +513,7 @@ def _close_in_delivery(host: Host_1_0) -> Seen:
     link = host.receiver()
     first = amqp.Transfer(link.handle, 0, b"0", 0, more=True)
     host.send(amqp_frame(link.channel, first, amqp.Message(b"whole").encode()[:6]))
-    return _judged(host.hang_up("amqp:connection:forced", "maintenance") is not None, host.described())
+    return judged(host.hang_up("amqp:connection:forced", "maintenance") is not None, host.described())
 
 
 @SUITE.case(
@@ -554,7 +550,7 @@ def _unattached(host: Host_1_0) -> Seen:
     if unit is not None:
         error = unit.content.error
         return Seen(Verdict.CONFORMS, f"{unit.event}, {'no error' if error is None else error.condition}")
-    return _judged(host.has_ended, host.described())
+    return judged(host.has_ended, host.described())
 
 
 @SUITE.case(
@@ -624,7 +620,7 @@ def _idle(host: Host_1_0) -> Seen:
     longest = max([*host.gaps, host.transport.now() - host.last_at])
     host.end_in_order()
     # A quarter more, for a machine that is late.
-    return _judged(longest <= 1.25, f"the longest silence is {longest:.1f} s")
+    return judged(longest <= 1.25, f"the longest silence is {longest:.1f} s")
 
 
 @SUITE.case(
@@ -643,7 +639,7 @@ def _busy(host: Host_1_0) -> Seen:
     at = host.transport.now()
     host.until(lambda: host.has_ended or any(each.event == "disposition" for each in host.seen), 8.0)
     longest = max([*host.gaps, host.transport.now() - max(host.last_at, at)])
-    return _judged(longest <= 2.0, f"the longest silence is {longest:.1f} s")
+    return judged(longest <= 2.0, f"the longest silence is {longest:.1f} s")
 
 
 @SUITE.case(
@@ -664,4 +660,4 @@ def _silent(host: Host_1_0) -> Seen:
     host.held.add("close")
     at = host.transport.now()
     ended = host.until(lambda: host.has_ended or any(each.event == "close" for each in host.seen), 3 * limit / 1000)
-    return _judged(ended, f"idle-time-out {limit} ms, after {host.transport.now() - at:.1f} s")
+    return judged(ended, f"idle-time-out {limit} ms, after {host.transport.now() - at:.1f} s")
