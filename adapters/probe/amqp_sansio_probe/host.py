@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from amqp_sansio import NEED_DATA, Observed
 from amqp_sansio.endpoint import Side
@@ -32,6 +32,9 @@ class Host(ABC):
     `held` names the units of the client that aren't answered by themselves. An observer reads both sides: what the
     client breaks besides the rule of the case counts, too.
     """
+
+    PUBLISH: ClassVar[str]
+    """The unit that has a message of the client."""
 
     def __init__(self, transport: Accepted, program: Program, patience: Patience) -> None:
         self.transport = transport
@@ -217,9 +220,34 @@ class Host(ABC):
             continue
         return self.program.status()
 
-    @abstractmethod
     def plain(self, order: Order) -> None:
         """Let the program do what it is told, with nothing odd. Raises Surprise."""
+        if order.skill == "open":
+            self.opened()
+            self.hears("opened")
+            self.end_in_order()
+        elif order.skill.startswith("consume"):
+            self.deliver_one()
+        elif order.skill == "rpc":
+            self.answer_request()
+        else:
+            self.take(self.PUBLISH)
+
+    @abstractmethod
+    def opened(self) -> None:
+        """Serve the client until its connection is open. Raises Surprise."""
+
+    @abstractmethod
+    def end_in_order(self) -> None:
+        """Close the connection if the client doesn't end it, so that a program that keeps it open ends."""
+
+    @abstractmethod
+    def deliver_one(self) -> None:
+        """Serve the client until it consumes, and send it a message. Raises Surprise."""
+
+    @abstractmethod
+    def answer_request(self) -> str:
+        """Answer the client's request; return the address for the answer. Raises Surprise."""
 
     @abstractmethod
     def product(self) -> tuple[str, str]:
@@ -314,3 +342,43 @@ class Host(ABC):
         """Drop the connection."""
         with suppress(OSError):
             self.transport.close()
+
+
+class MethodHost(Host):
+    """A server of the versions before 1.0, in which connection.close is answered with connection.close-ok."""
+
+    OVER: ClassVar[str] = "the case is over"
+    """The text of the close at the end of a case."""
+
+    @abstractmethod
+    def say_close(self, code: int, text: str) -> None:
+        """Send connection.close."""
+
+    def opened(self) -> None:
+        self.take("connection.open")
+
+    def hang_up(self, code: int, text: str) -> Observed | None:
+        """Close the connection; return the client's connection.close-ok, None if it doesn't come."""
+        self.asked_for_the_end = True
+        self.say_close(code, text)
+        return self.wait("connection.close-ok")
+
+    def end_in_order(self) -> None:
+        if not self.has_ended and not any(each.event == "connection.close" for each in self.seen):
+            self.hang_up(320, self.OVER)
+
+    def closes(self, seconds: float | None = None) -> Observed | None:
+        return self.wait("connection.close", seconds=seconds)
+
+    def is_over(self) -> bool:
+        return any(each.event in ("connection.close", "connection.close-ok") for each in self.seen)
+
+    def wrong_end(self) -> str:
+        names = [each.event for each in self.seen]
+        for last in ("connection.close-ok", "connection.close"):
+            if last in names:
+                late = names[names.index(last) + 1 :]
+                return f"the end: {late[0]} behind {last}" if late else ""
+        if self.asked_for_the_end:
+            return "the end: no connection.close-ok"
+        return "the end: the client drops the connection without connection.close"

@@ -8,9 +8,9 @@ from typing import Any, Final
 from amqp_sansio import Observed
 from amqp_sansio import amqp_0_10 as amqp
 
-from .host import Host, Patience
+from .host import MethodHost, Patience
 from .listening import Accepted
-from .programs import QUEUE, Order, Program
+from .programs import QUEUE, Program
 from .talk_0_10 import BODY, COMMAND, HEADER, HEADERS, assembly, frame
 from .verdicts import Surprise
 
@@ -18,8 +18,10 @@ SMALLEST: Final = 4096
 """Octets of a frame that every peer takes."""
 
 
-class Host_0_10(Host):
+class Host_0_10(MethodHost):
     """Answers each control, completes each command, and accepts what is published."""
+
+    PUBLISH = "message.transfer"
 
     def __init__(self, transport: Accepted, program: Program, patience: Patience) -> None:
         super().__init__(transport, program, patience)
@@ -171,18 +173,6 @@ class Host_0_10(Host):
             self.command(channel, amqp.MessageAccept(amqp.SequenceSet([(number, number)])))
         self.say(channel, amqp.SessionCompleted(amqp.SequenceSet(done)))
 
-    def plain(self, order: Order) -> None:
-        if order.skill == "open":
-            self.opened()
-            self.hears("opened")
-            self.end_in_order()
-        elif order.skill.startswith("consume"):
-            self.deliver(self.consumer(), b"m")
-        elif order.skill == "rpc":
-            self.answer_request()
-        else:
-            self.take("message.transfer")
-
     def product(self) -> tuple[str, str]:
         given = None if self.start_ok is None else self.start_ok.client_properties
         return str((given or {}).get("product", "")), str((given or {}).get("version", ""))
@@ -204,10 +194,6 @@ class Host_0_10(Host):
 
     # Steps of cases.
 
-    def opened(self) -> None:
-        """Serve the client until its connection is open. Raises Surprise."""
-        self.take("connection.open")
-
     def consumer(self) -> tuple[int, str]:
         """Serve the client until it subscribes and gives credit; return channel and destination. Raises Surprise."""
         return self._with_credit(self.take("message.subscribe"))
@@ -218,16 +204,11 @@ class Host_0_10(Host):
             raise Surprise(f"no credit: {self.described()}")
         return consumer
 
-    def hang_up(self, code: int, text: str) -> Observed | None:
-        """Close the connection; return the client's connection.close-ok, None if it doesn't come."""
-        self.asked_for_the_end = True
-        self.say(0, amqp.ConnectionClose(code, text))
-        return self.wait("connection.close-ok")
+    def deliver_one(self) -> None:
+        self.deliver(self.consumer(), b"m")
 
-    def end_in_order(self) -> None:
-        """Close the connection if the client doesn't end it, so that a program that keeps it open ends."""
-        if not self.has_ended and not any(each.event == "connection.close" for each in self.seen):
-            self.hang_up(320, "the case is over")
+    def say_close(self, code: int, text: str) -> None:
+        self.say(0, amqp.ConnectionClose(code, text))
 
     def fail(self, channel: int, code: int, text: str) -> Observed | None:
         """End a session by an exception; return the client's session.detached, None if it doesn't come."""
@@ -237,22 +218,6 @@ class Host_0_10(Host):
         return self.wait("session.detached")
 
     # Judgements.
-
-    def closes(self, seconds: float | None = None) -> Observed | None:
-        return self.wait("connection.close", seconds=seconds)
-
-    def is_over(self) -> bool:
-        return any(each.event in ("connection.close", "connection.close-ok") for each in self.seen)
-
-    def wrong_end(self) -> str:
-        names = [each.event for each in self.seen]
-        for last in ("connection.close-ok", "connection.close"):
-            if last in names:
-                late = names[names.index(last) + 1 :]
-                return f"the end: {late[0]} behind {last}" if late else ""
-        if self.asked_for_the_end:
-            return "the end: no connection.close-ok"
-        return "the end: the client drops the connection without connection.close"
 
     def frames(self) -> list[bytes]:
         """Return the frames that the client sent."""

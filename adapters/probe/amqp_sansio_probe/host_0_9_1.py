@@ -11,9 +11,9 @@ from amqp_sansio import Observed, amqp_0_8
 from amqp_sansio import amqp_0_9_1 as amqp
 from amqp_sansio.amqp_0_9_1 import FieldValue
 
-from .host import Host, Patience
+from .host import MethodHost, Patience
 from .listening import Accepted
-from .programs import QUEUE, Order, Program
+from .programs import QUEUE, Program
 from .talk import BODY, HEADER, HEARTBEAT, frame, header_frame, method_frame
 from .verdicts import Surprise
 
@@ -35,9 +35,11 @@ _PLAIN_REPLIES: Final = frozenset(
 """Methods whose reply has no field that matters."""
 
 
-class ClassicHost(Host):
+class ClassicHost(MethodHost):
     """Answers each method with its reply, and confirms what is published on a channel with confirms."""
 
+    PUBLISH = "basic.publish"
+    OVER = "CONNECTION_FORCED - the case is over"
     HEADERS: ClassVar[tuple[bytes, ...]] = (HEADER,)
     """The protocol headers that it takes; it answers others with the first."""
     NUMBERS: ClassVar[tuple[int, int]] = (0, 9)
@@ -195,18 +197,6 @@ class ClassicHost(Host):
     def _gives_access(self, unit: Observed) -> None:
         self.say(unit.channel, amqp_0_8.AccessRequestOk(TICKET))
 
-    def plain(self, order: Order) -> None:
-        if order.skill == "open":
-            self.opened()
-            self.hears("opened")
-            self.end_in_order()
-        elif order.skill.startswith("consume"):
-            self.deliver(self.consumer(), b"m")
-        elif order.skill == "rpc":
-            self.answer_request()
-        else:
-            self.take("basic.publish")
-
     def product(self) -> tuple[str, str]:
         if self.start_ok is None:
             return "", ""
@@ -227,45 +217,18 @@ class ClassicHost(Host):
 
     # Steps of cases.
 
-    def opened(self) -> None:
-        """Serve the client until its connection is open. Raises Surprise."""
-        self.take("connection.open")
-
     def consumer(self) -> tuple[int, str]:
         """Serve the client until it consumes; return its channel and consumer-tag. Raises Surprise."""
         unit = self.take("basic.consume")
         return unit.channel, unit.content.consumer_tag or "probe-1"
 
-    def hang_up(self, code: int, text: str) -> Observed | None:
-        """Close the connection; return the client's connection.close-ok, None if it doesn't come."""
-        self.asked_for_the_end = True
-        self.say(0, self.RECORDS.ConnectionClose(code, text))
-        return self.wait("connection.close-ok")
+    def deliver_one(self) -> None:
+        self.deliver(self.consumer(), b"m")
 
-    def end_in_order(self) -> None:
-        """Close the connection if the client doesn't end it, so that a program that keeps it open ends."""
-        if not self.has_ended and not any(each.event == "connection.close" for each in self.seen):
-            self.hang_up(320, "CONNECTION_FORCED - the case is over")
+    def say_close(self, code: int, text: str) -> None:
+        self.say(0, self.RECORDS.ConnectionClose(code, text))
 
     # Judgements.
-
-    def closes(self, seconds: float | None = None) -> Observed | None:
-        return self.wait("connection.close", seconds=seconds)
-
-    def is_over(self) -> bool:
-        return any(each.event in ("connection.close", "connection.close-ok") for each in self.seen)
-
-    def wrong_end(self) -> str:
-        names = [each.event for each in self.seen]
-        if "connection.close-ok" in names:
-            late = names[names.index("connection.close-ok") + 1 :]
-            return f"the end: {late[0]} behind connection.close-ok" if late else ""
-        if "connection.close" in names:
-            late = names[names.index("connection.close") + 1 :]
-            return f"the end: {late[0]} behind connection.close" if late else ""
-        if self.asked_for_the_end:
-            return "the end: no connection.close-ok"
-        return "the end: the client drops the connection without connection.close"
 
     def frames(self) -> list[tuple[int, int, int]]:
         """Return type, channel and whole size of each frame that the client sent."""

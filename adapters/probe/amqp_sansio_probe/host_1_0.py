@@ -12,7 +12,7 @@ from amqp_sansio import amqp_1_0 as amqp
 
 from .host import Host, Patience
 from .listening import Accepted
-from .programs import Order, Program
+from .programs import Program
 from .verdicts import Surprise
 
 AMQP_HEADER: Final = b"AMQP\x00\x01\x00\x00"
@@ -55,6 +55,8 @@ class Link:
 
 class Host_1_0(Host):
     """Answers each performative with its answer, gives senders credit, and accepts what comes."""
+
+    PUBLISH = "transfer"
 
     def __init__(self, transport: Accepted, program: Program, patience: Patience) -> None:
         super().__init__(transport, program, patience)
@@ -253,7 +255,6 @@ class Host_1_0(Host):
     # Steps of cases.
 
     def opened(self) -> None:
-        """Serve the client until its connection is open. Raises Surprise."""
         self.take("open")
 
     def link(self, *, sender: bool) -> Link:
@@ -282,22 +283,12 @@ class Host_1_0(Host):
         return self.wait("close")
 
     def end_in_order(self) -> None:
-        """Close the connection if the client doesn't end it, so that a program that keeps it open ends."""
         if not self.has_ended and not any(each.event == "close" for each in self.seen):
             self.asked_for_the_end = True
             self.say(0, amqp.Close())
 
-    def plain(self, order: Order) -> None:
-        if order.skill == "open":
-            self.opened()
-            self.hears("opened")
-            self.end_in_order()
-        elif order.skill.startswith("consume"):
-            self.deliver(self.receiver(), b"m")
-        elif order.skill == "rpc":
-            self.answer_request()
-        else:
-            self.take("transfer")
+    def deliver_one(self) -> None:
+        self.deliver(self.receiver(), b"m")
 
     def answer_request(self) -> str:
         """Answer the client's request; return the address for it. Raises Surprise."""
