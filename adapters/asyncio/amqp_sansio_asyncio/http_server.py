@@ -55,12 +55,14 @@ class HttpAnswer(NamedTuple):
 
 
 class HttpRefusal(Exception):
-    """A request that isn't handled: the status of its answer, and a line that says why."""
+    """A request that isn't handled: the status of its answer, and a line that says why. A handler may raise it."""
 
-    def __init__(self, status: int, text: str) -> None:
+    def __init__(self, status: int, text: str, headers: Mapping[str, str] = _NO_HEADERS) -> None:
         super().__init__(text)
         self.status = status
         """Of the answer."""
+        self.headers = headers
+        """Of the answer, beside those that every refusal has."""
 
 
 Handler = Callable[[HttpRequest], Awaitable[HttpAnswer]]
@@ -223,7 +225,7 @@ def written(answer: HttpAnswer, *, is_head: bool = False) -> bytes:
 
 
 def _refusal(refusal: HttpRefusal) -> HttpAnswer:
-    headers = {"Content-Type": "text/plain; charset=utf-8"}
+    headers = {**refusal.headers, "Content-Type": "text/plain; charset=utf-8"}
     return HttpAnswer(refusal.status, f"{refusal}\n".encode(), headers)
 
 

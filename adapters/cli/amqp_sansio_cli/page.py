@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 from amqp_sansio.broker import Settings
 from amqp_sansio.capture import endpoint
 from amqp_sansio_asyncio import BrokerServer, bind_sockets
-from amqp_sansio_asyncio.http_server import HttpAnswer, HttpBounds, HttpRequest, HttpServer
+from amqp_sansio_asyncio.http_server import HttpAnswer, HttpBounds, HttpRefusal, HttpRequest, HttpServer
 from amqp_sansio_asyncio.listening import Address
 from amqp_sansio_report.live import LivePage, look
 from amqp_sansio_report.traffic import Traffic, TrafficView
@@ -74,17 +74,6 @@ class _Tap(io.RawIOBase):
         """Return what `Traffic.view` does."""
         with self._lock:
             return self._traffic.view(chosen)
-
-
-class _Refusal(Exception):
-    """A request that isn't answered, with a line that says what to do."""
-
-    def __init__(self, status: HTTPStatus, text: str, **headers: str) -> None:
-        super().__init__(text)
-        self.status = status
-        """The status line of the answer, an error of the request or of the page."""
-        self.headers = headers
-        """Of the answer, beside the usual ones."""
 
 
 class PageServer:
@@ -157,20 +146,18 @@ class PageServer:
         self._tap.close()
 
     async def _answer(self, request: HttpRequest) -> HttpAnswer:
+        self._check_host(request.headers.get("host", ""))
+        if request.method not in ("GET", "HEAD"):
+            text = "the page is for reading: GET and HEAD"
+            raise HttpRefusal(HTTPStatus.METHOD_NOT_ALLOWED, text, {"Allow": "GET, HEAD"})
         try:
-            self._check_host(request.headers.get("host", ""))
-            if request.method not in ("GET", "HEAD"):
-                raise _Refusal(
-                    HTTPStatus.METHOD_NOT_ALLOWED, "the page is for reading: GET and HEAD", Allow="GET, HEAD"
-                )
             kind, body = await self._content(request.target)
-            return _answered(HTTPStatus.OK, kind, body)
-        except _Refusal as refusal:
-            return _answered(refusal.status, "text/plain", f"{refusal}\n".encode(), refusal.headers)
+        except HttpRefusal:
+            raise
         except Exception as error:
             # The broker goes on, whatever it is that can't be drawn.
-            text = f"{describe_fault(error)}\n".encode()
-            return _answered(HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain", text)
+            raise HttpRefusal(HTTPStatus.INTERNAL_SERVER_ERROR, describe_fault(error)) from error
+        return HttpAnswer(HTTPStatus.OK, body, {"Content-Type": f"{kind}; charset=utf-8"})
 
     def _check_host(self, host: str) -> None:
         """Refuse a request by another name than the page's own (RFC 9112 section 3.2). Addresses can't be rebound."""
@@ -183,14 +170,14 @@ class PageServer:
         try:
             ip_address(name)
         except ValueError:
-            raise _Refusal(
+            raise HttpRefusal(
                 HTTPStatus.MISDIRECTED_REQUEST, f"the page isn't served by that name: open {self.url}"
             ) from None
 
     async def _content(self, target: str) -> tuple[str, bytes]:
         parts = urlsplit(target)
         if parts.path not in ("/", "/live"):
-            raise _Refusal(HTTPStatus.NOT_FOUND, f"there is nothing here: the page is {self.url}")
+            raise HttpRefusal(HTTPStatus.NOT_FOUND, f"there is nothing here: the page is {self.url}")
         values = {name: some[-1] for name, some in parse_qs(parts.query).items()}
         wanted = parts.path, values.get("connection", ""), values.get("changes", "")
         async with self._drawing:
@@ -222,10 +209,6 @@ class PageServer:
             with suppress(KeyError):  # Its transport is gone.
                 found[number] = broker.line(number).label.rpartition("-")[2]
         return found
-
-
-def _answered(status: HTTPStatus, kind: str, body: bytes, headers: dict[str, str] | None = None) -> HttpAnswer:
-    return HttpAnswer(status, body, {**(headers or {}), "Content-Type": f"{kind}; charset=utf-8"})
 
 
 __all__ = ["PageServer"]
