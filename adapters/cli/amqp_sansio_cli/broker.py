@@ -6,8 +6,8 @@ import asyncio
 import errno
 import gc
 import ssl
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -236,24 +236,25 @@ async def _serve(
 
 
 async def _start(page: PageServer, server: BrokerServer, address: Address, *, allow_remote: bool) -> None:
-    try:
+    with _named("--page"):
         await page.start(server, address, allow_remote=allow_remote)
-    except ValueError as error:
-        raise CommandError(f"--page {error}: --allow-remote") from None
-    except OSError as error:
-        free = "; port 0 takes a free one" if error.errno == errno.EADDRINUSE else ""
-        raise CommandError(f"--page {describe(error)}{free}") from None
     say(f"page at {page.url}")
 
 
 async def _start_management(server: BrokerServer, address: Address, *, allow_remote: bool) -> None:
-    host, port = address
-    try:
-        sockets = await bind_sockets(host, port, allow_remote=allow_remote)
+    with _named("--management"):
+        sockets = await bind_sockets(*address, allow_remote=allow_remote)
         await server.serve_management(sockets=sockets)
+    say(f"management API at {server.management_url}/api")
+
+
+@contextmanager
+def _named(option: str) -> Generator[None]:
+    """Name the option whose address can't be listened on. Raises CommandError."""
+    try:
+        yield
     except ValueError as error:
-        raise CommandError(f"--management {error}: --allow-remote") from None
+        raise CommandError(f"{option} {error}: --allow-remote") from None
     except OSError as error:
         free = "; port 0 takes a free one" if error.errno == errno.EADDRINUSE else ""
-        raise CommandError(f"--management {describe(error)}{free}") from None
-    say(f"management API at {server.management_url}/api")
+        raise CommandError(f"{option} {describe(error)}{free}") from None
