@@ -2,7 +2,7 @@
 
 It owns the order of a turn: octets in, events, octets out, those who wait, the close hint, reading, the timer. Between
 two calls of its methods nothing of the client is left undone but what a turn that was asked for will do. A subclass
-brings what isn't pure: a transport, a clock, a loop's next turn, and how a caller waits.
+brings the impure part: a transport, a clock, a loop's next turn, and how a caller waits.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class BaseDriver(ABC):
         self.client: Final = client
         # Octets that came above the client's budget: it gets them once it has room.
         self._held = bytearray()
-        # What `read` was told last. A transport reads from its begin.
+        # The last argument of `read`. A transport reads from its beginning.
         self._is_reading = True
         # Whether the transport is there: from `transport_opened` to `transport_lost`.
         self._is_connected = False
@@ -52,7 +52,7 @@ class BaseDriver(ABC):
         # Whether the transport was told to end: it is told so once.
         self._is_closing = False
 
-    # What a subclass brings.
+    # For subclasses to implement.
 
     @abstractmethod
     def now(self) -> float:
@@ -112,7 +112,7 @@ class BaseDriver(ABC):
         """
         self.client.not_connected("its driver opens no transport again", self.now())
 
-    # What the transport tells.
+    # For subclasses to call, as the transport tells.
 
     def transport_opened(self) -> None:
         """Begin: the transport is there. The client is this driver's from now on."""
@@ -175,7 +175,7 @@ class BaseDriver(ABC):
             self._obey()
         self._after()
 
-    # What the client asks for; `wait` and `ring` are the subclass's.
+    # Called by the client; a subclass implements `wait` and `ring`.
 
     def flush_soon(self) -> None:
         """Write what is queued in the next turn."""

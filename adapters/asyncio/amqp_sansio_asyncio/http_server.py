@@ -25,7 +25,7 @@ _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class HttpBounds(NamedTuple):
-    """What a server takes: octets of a head and of a body, seconds for a request and for its answer, connections.
+    """Limits of a server: octets of a head and of a body, seconds for a request and for its answer, connections.
 
     A head or body that is larger is refused with 431 or 413; a connection that is one too many, and a client that is
     slower, are cut off.
@@ -69,7 +69,7 @@ Handler = Callable[[HttpRequest], Awaitable[HttpAnswer]]
 
 
 class HttpServer:
-    """Serves a handler, in the event loop. `hint` is said to who doesn't speak HTTP, every answer has `headers`."""
+    """Serves a handler, in the event loop. A client of another protocol is told `hint`; every answer has `headers`."""
 
     def __init__(
         self,
@@ -82,9 +82,9 @@ class HttpServer:
         self._handler = handler
         """Answers requests."""
         self._bounds = bounds or HttpBounds()
-        """What is taken."""
+        """The limits of requests and connections."""
         self._hint = hint
-        """For who doesn't speak HTTP."""
+        """The line for a client that doesn't speak HTTP."""
         self._headers = headers
         """Of every answer, beside its own."""
         self._listener: Listener | None = None

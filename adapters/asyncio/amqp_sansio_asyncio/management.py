@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _CONNECTIONS: Final = 128
 """Most requests at a time."""
 _SECONDS: Final = 30.0
-"""How long an answer may take; after it the client is told 503."""
+"""Seconds that an answer may take; a later one becomes 503."""
 _JSON: Final = {"Content-Type": "application/json", "Cache-Control": "no-cache"}
 
 
@@ -42,7 +42,7 @@ class ManagementServer:
 
     def __init__(self, broker: ManagedBroker) -> None:
         self._broker = broker
-        """Whose hub it is about."""
+        """The broker that is managed."""
         self._api = Management(broker.hub, self._line)
         """Answers, without I/O."""
         self._server = HttpServer(

@@ -27,9 +27,9 @@ class Host_0_10(MethodHost):
         super().__init__(transport, program, patience)
         self.mechanisms: tuple[str, ...] = ("PLAIN", "ANONYMOUS")
         self.tune = amqp.ConnectionTune(255, 65_535, 0, 0)
-        """What the server proposes."""
+        """The server's proposal."""
         self.tuned: amqp.ConnectionTuneOk | None = None
-        """What the client agreed on."""
+        """The values that the client agreed on; None before that."""
         self.start_ok: amqp.ConnectionStartOk | None = None
         self.sessions: dict[int, bytes] = {}
         """The names of the attached sessions, by channel."""

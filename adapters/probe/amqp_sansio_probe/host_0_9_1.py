@@ -52,9 +52,9 @@ class ClassicHost(MethodHost):
     def __init__(self, transport: Accepted, program: Program, patience: Patience) -> None:
         super().__init__(transport, program, patience)
         self.tune = amqp.ConnectionTune(2047, 131_072, 0)
-        """What the server proposes."""
+        """The server's proposal."""
         self.tuned: amqp.ConnectionTuneOk | None = None
-        """What the client agreed on."""
+        """The values that the client agreed on; None before that."""
         self.start_ok: amqp.ConnectionStartOk | None = None
         self.published: dict[int, int] = {}
         """Messages that came on each channel with confirms."""

@@ -36,9 +36,9 @@ _SECRETS: Final = frozenset(
     {"connection.start-ok", "connection.secure-ok", "connection.update-secret", "sasl-init", "sasl-response"}
 )
 _REDACTED: Final = '"redacted":'
-"""What a row shows in place of a secret."""
+"""A row shows it in place of a secret."""
 _TOKENS: Final = (b"put-token", b"security_token")
-"""What says that the text behind it is a token (1.0)."""
+"""Words behind which a text is a token (1.0)."""
 _PUT: Final = '"put-token"'
 """The operation of a request whose body is a token."""
 _LONGEST_WORD: Final = max(map(len, _TOKENS))

@@ -84,9 +84,9 @@ class Management:
 
     def __init__(self, hub: Hub, line: Callable[[int], Line] | None = None) -> None:
         self._hub = hub
-        """What it is about."""
+        """The broker that is managed."""
         self._rows = Rows(hub, _nowhere if line is None else line)
-        """Makes what is told."""
+        """Makes the rows of answers."""
         self._numbers = 0
         """Of the clients within the broker; the last one's."""
 
@@ -112,13 +112,13 @@ class Work:
 
     def __init__(self, hub: Hub, rows: Rows, request: Request, number: int) -> None:
         self._request = request
-        """What was asked."""
+        """The request that is answered."""
         self._steps: Steps | None = None
-        """What is left to do."""
+        """The steps that are left; None before the first turn, and for an answer that takes no steps."""
         self._answer: Answer | None = None
         """None until it is known."""
         self._made_of = hub, rows, number
-        """The broker, what tells of it, and the number of a client within it."""
+        """The broker, the maker of its rows, and the number of a client within it."""
 
     def go_on(self) -> Answer | None:
         """Do a turn's work; return the answer once there is one. Of a HEAD it says what a GET would."""

@@ -43,7 +43,7 @@ class Call:
         self._number = number
         """For the client within the broker."""
         self.user, self.tags = _login(hub, request)
-        """Who makes it, and the tags that give it rights."""
+        """The user who asks, with the tags that give rights."""
 
     @property
     def is_administrator(self) -> bool:

@@ -49,7 +49,7 @@ class Inside:
 
     def __init__(self, hub: Hub, number: int, user: str, vhost: str) -> None:
         self._hub = hub
-        """Whose turns it takes part in."""
+        """The broker's hub, in whose turns it takes part."""
         self._seat = _Seat(hub, number, user)
         """The broker's end."""
         limits = hub.settings.connection_limits

@@ -25,7 +25,7 @@ _PAGE_SIZE: Final = 100
 """Rows of a page, if the request doesn't say."""
 _LARGEST_PAGE: Final = 500
 _WHOLE: Final = ("arguments", "client_properties")
-"""What has names of others is told as a whole, whatever part of it a column names."""
+"""Fields with names that aren't the API's: they are told as a whole, whatever part of one a column names."""
 
 T = TypeVar("T")
 Row = dict[str, Any]

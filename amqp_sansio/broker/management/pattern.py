@@ -21,7 +21,7 @@ Test = Callable[[str], bool]
 
 
 class BadPattern(ValueError):
-    """What isn't a regular expression, or one that isn't supported."""
+    """A text that isn't a regular expression, or one that isn't supported."""
 
 
 class _Step(NamedTuple):
@@ -89,7 +89,7 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        """What is read."""
+        """The pattern that is read."""
         self._at = 0
         """The next character."""
 

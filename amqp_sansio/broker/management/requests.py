@@ -48,7 +48,7 @@ class Refused(Exception):
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer.status)
         self.answer = answer
-        """What the client is told."""
+        """The answer that the client gets."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return Refused, (self.answer,)

@@ -255,7 +255,7 @@ class Route(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What names it between its ends."""
+        """The part of its name that is between the names of its ends."""
         if self.binding is None:
             return properties_key(self.destination.name, {})
         return properties_key(self.binding.routing_key, plain(self.binding.arguments))

@@ -110,7 +110,7 @@ class HeadersLike(Filter):
 
 
 class Asking(NamedTuple):
-    """What a filter may need of the link that asks for it."""
+    """The link that asks for a filter, as far as a filter needs it."""
 
     connection: int
     """The number of the owner of the connection."""
@@ -126,7 +126,7 @@ class FilterKind(NamedTuple):
     number: int
     """The same as a ulong."""
     capability: Symbol
-    """What the source offers if the broker knows the kind."""
+    """A source offers it if the broker knows the kind."""
     exchange: type[Exchange] | None
     """The exchanges for which it is the binding of the link's queue; None: it is no binding."""
     make: Callable[[Symbol, Any, Asking], Filter]
@@ -264,7 +264,7 @@ KINDS: Final = (
 )
 """The kinds that the broker knows. Another one is a row here, and one in docs/broker.md."""
 CAPABILITIES: Final = tuple(dict.fromkeys(each.capability for each in KINDS))
-"""What a source offers for them."""
+"""Capabilities that a source offers for them."""
 _BY_DESCRIPTOR: Final[Mapping[int | str, FilterKind]] = {
     **{each.number: each for each in KINDS},
     **{str(each.descriptor): each for each in KINDS},
