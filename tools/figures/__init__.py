@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tools.figures.any_uses import any_uses
-from tools.figures.model_writes import FOREIGN, HELD, INHERITED, writes
+from tools.figures.model_writes import FOREIGN, HELD, INHERITED, Write, writes
 
 CORE: Final = Path(__file__).resolve().parents[2] / "amqp_sansio"
 ENGINES: Final = ("_classic", "amqp_0_10", "amqp_1_0")
@@ -33,9 +34,15 @@ def places(kind: str, engine: str) -> Iterator[Place]:
         yield from (Place(where, "Any") for where in any_uses(CORE, engine))
     else:
         wanted = {MODEL_WRITES: FOREIGN, INHERITED_WRITES: INHERITED, HELD_CHANGES: HELD}[kind]
-        yield from (Place(each.place, each.target) for each in writes(CORE, engine) if each.figure == wanted)
+        yield from (Place(each.place, each.target) for each in _writes(engine) if each.figure == wanted)
 
 
 def figure(kind: str, engine: str) -> int:
     """Return the figure of today."""
     return sum(1 for _ in places(kind, engine))
+
+
+@cache
+def _writes(engine: str) -> tuple[Write, ...]:
+    """One reading of an engine for the three figures that come from it."""
+    return writes(CORE, engine)
