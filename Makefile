@@ -62,7 +62,7 @@ lint: $(VENV)/.stamp-dev  ## ruff, mypy --strict, pyright strict
 	@$(PY) -m mypy & $(PY) -m pyright --pythonpath $(PY); status=$$?; wait $$! && exit $$status
 
 interop: $(VENV)/.stamp-dev  ## Tests against RabbitMQ, Qpid Broker-J, proton, rhea, pyamqp and Qpid's JMS client, started and stopped by the tests
-	$(PYTEST) -q -p no:randomly $(INTEROP_EXTRA) tests/interop
+	$(PYTEST) -q -n 3 --dist loadscope --no-loadscope-reorder -p no:randomly $(INTEROP_EXTRA) tests/interop
 
 conformance: $(VENV)/.stamp  ## Runs the test suite and writes docs/conformance.md and docs/conformance.json
 	@status=0; \

@@ -7,6 +7,7 @@ when they are named.
 import gc
 import logging
 import os
+import re
 import signal
 from collections.abc import Generator
 from functools import cache
@@ -27,8 +28,15 @@ STREAMS = ("spark/test_stream_source.py", "spark/test_streaming.py")
 """Tests whose streams take so long that they have a Spark session of their own."""
 
 
+SHARING = frozenset({"spark", "java", "rabbitmq", "brokerj"})
+"""Groups of several modules; they take longest, so they begin first."""
+_RABBITMQ = re.compile(r"\b(mortal_|managed_)?rabbitmq\b")
+_BROKERJ = re.compile(r"\b(mortal_)?brokerj\b")
+
+
 class Groups(LoadScopeScheduling):  # type: ignore[misc]
-    """One process runs the tests of the shared Spark session, another those with a Java process of their own."""
+    """One process runs the tests of the shared Spark session, another those with a Java process of their own, one or
+    two those of foreign brokers."""
 
     def _split_scope(self, nodeid: str) -> str:
         return _scope_of(nodeid.partition("::")[0]) or nodeid
@@ -36,8 +44,11 @@ class Groups(LoadScopeScheduling):  # type: ignore[misc]
 
 @cache
 def _scope_of(path: str) -> str:
-    """The group of a test module, by the `spark` fixture or mark in its text; empty for a module without Spark."""
+    """The group of a test module, by what its text names; empty where each test may run by itself."""
     text = (ROOT / path).read_text(encoding="utf-8")
+    if path.startswith("tests/interop/"):
+        # Two groups in place of one, so that neither takes half of the time: a second Broker-J costs little.
+        return "rabbitmq" if _RABBITMQ.search(text) else "brokerj" if _BROKERJ.search(text) else path
     if "spark: SparkSession" in text and not path.endswith(STREAMS):
         return "spark"
     return "java" if "mark.spark" in text else ""
@@ -65,11 +76,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put Spark's tests first, because they wait a lot.
+    """Put Spark's tests first, because they wait a lot, and those of foreign brokers.
 
     Refuse a module that uses the `spark` fixture so that the scheduler, which sees the text only, can't tell.
     """
-    items.sort(key=lambda item: not _scope_of(item.nodeid.partition("::")[0]))
+    items.sort(key=lambda item: _scope_of(item.nodeid.partition("::")[0]) not in SHARING)
     for module in {each.nodeid.partition("::")[0] for each in items if "spark" in getattr(each, "fixturenames", ())}:
         if not _scope_of(module):
             raise pytest.UsageError(f"{module}: write pytest.mark.spark, or the scheduler starts a session for it")

@@ -1,4 +1,5 @@
-"""Real brokers as fixtures: one of each kind for the run; those that the collected tests name start together.
+"""Real brokers as fixtures: one of each kind for the run, or for each of its processes that uses it (`tests.conftest`
+says which tests share one); those of one kind of test start together.
 
 So do the test suites of other clients, each with a broker of its own, whose reports are fixtures too: they wait more
 than they work. INTEROP_SKIP names what to do without (`rabbitmq`, `brokerj`, `mortal_rabbitmq`, `managed_rabbitmq`,
@@ -45,6 +46,11 @@ RUNNERS: dict[str, Runner] = {
     "amqplib_suite": run_amqplib,
 }
 KINDS = tuple(RUNNERS)
+BESIDE = (
+    ("rabbitmq", "brokerj", "mortal_rabbitmq", "managed_rabbitmq", "mortal_brokerj"),
+    ("py_amqp_suite", "kombu_suite", "amqplib_suite"),
+)
+"""What starts with the first that a test asks for."""
 _HERE = Path(__file__).parent
 
 _used = pytest.StashKey[list[str]]()
@@ -76,10 +82,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def brokers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
-    """All brokers that the collected tests name, on their way."""
+    """All brokers that the collected tests name."""
     wanted = _kinds_in(request.session.items) - _named_by_environment()
     folders = {kind: tmp_path_factory.mktemp(kind) for kind in wanted}
-    found = Brokers({kind: RUNNERS[kind] for kind in wanted}, folders)
+    found = Brokers({kind: RUNNERS[kind] for kind in wanted}, folders, BESIDE)
     try:
         yield found
     finally:
@@ -205,21 +211,33 @@ def session(wire: Any) -> Any:
     return wire.session()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take what a process of the run has used and left out."""
+    output: dict[str, list[str]] = getattr(node, "workeroutput", {})
+    node.config.stash[_used].extend(output.get("interop used", ()))
+    node.config.stash[_skipped].extend(output.get("interop skipped", ()))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if config.stash[_used]:
+    used = config.stash[_used]
+    if used:
         terminalreporter.section("brokers and suites")
-    for line in config.stash[_used]:
+    for line in dict.fromkeys(used):
         terminalreporter.write_line(line)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]:
     """Comes after the terminal reporter's own closing line."""
+    output: dict[str, list[str]] | None = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output |= {"interop used": session.config.stash[_used], "interop skipped": session.config.stash[_skipped]}
     yield
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     skipped = session.config.stash[_skipped]
     if isinstance(reporter, pytest.TerminalReporter) and skipped:
-        reporter.write_line(f"INTEROP_SKIP: nothing was tested against {', '.join(skipped)}")
+        reporter.write_line(f"INTEROP_SKIP: nothing was tested against {', '.join(dict.fromkeys(skipped))}")
 
 
 def _named_by_environment() -> set[str]:

@@ -14,7 +14,7 @@ from typing import IO, Any, Final
 
 from tests.interop.brokers.maven import class_path, compiled, digest_of
 from tests.interop.brokers.node_clients import PEERS, npm_install
-from tests.interop.brokers.process import BUILD, BrokerError, apt_install, run_install
+from tests.interop.brokers.process import BUILD, BrokerError, apt_install, installing, run_install
 
 PATIENCE: Final = 30.0
 """Seconds that a program may be silent."""
@@ -128,8 +128,9 @@ def go() -> Sdk:
     if shutil.which("go") is None:
         raise BrokerError("go is missing: the SDKs want 1.25 or newer, which Debian doesn't have")
     made = BUILD / "go" / f"azure_go-{digest_of(*(each.read_bytes() for each in sorted(folder.iterdir())))}"
-    if not made.exists():
-        run_install("Azure's SDKs for Go", ["go", "build", "-C", str(folder), "-o", str(made), "."])
+    with installing(made.name):
+        if not made.exists():
+            run_install("Azure's SDKs for Go", ["go", "build", "-C", str(folder), "-o", str(made), "."])
     return Sdk([str(made)])
 
 

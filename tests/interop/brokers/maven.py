@@ -7,13 +7,19 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.interop.brokers.process import BUILD, BrokerError, apt_install, run_install
+from tests.interop.brokers.process import BUILD, BrokerError, apt_install, installing, run_install
 
 JAVA = BUILD / "java"
 
 
 def class_path(what: str, pom: Path) -> str:
     """Resolve the jars into Maven's own cache, once for each text of the POM; the class path. Raises BrokerError."""
+    # Maven's cache isn't made for two at once.
+    with installing("maven"):
+        return _class_path(what, pom)
+
+
+def _class_path(what: str, pom: Path) -> str:
     found = JAVA / f"{digest_of(pom.read_bytes())}.classpath"
     if found.exists():
         text = found.read_text()
@@ -42,7 +48,9 @@ def compiled(what: str, sources: Sequence[Path], jars: str, *, lint: str = "all"
     """
     digest = digest_of(jars.encode(), *(source.read_bytes() for source in sources))
     folder = JAVA / f"{digest}.classes"
-    if not folder.exists():
+    with installing(folder.name):
+        if folder.exists():
+            return folder
         JAVA.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=JAVA) as scratch:
             made = Path(scratch) / "classes"

@@ -9,13 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.interop.brokers.process import BUILD, BrokerError, apt_install, run_install
+from tests.interop.brokers.process import BUILD, BrokerError, apt_install, installing, run_install
 
 PEERS = Path(__file__).resolve().parents[1] / "peers"
 
 
 def npm_install(folder: Path, packages: Mapping[str, str]) -> Path:
     """Put packages of npm into a folder of their own, once; the folder with the modules. Raises BrokerError."""
+    with installing(folder.name):
+        return _npm_install(folder, packages)
+
+
+def _npm_install(folder: Path, packages: Mapping[str, str]) -> Path:
     modules = folder / "node_modules"
     if all(_version(modules / name) == version for name, version in packages.items()):
         return modules

@@ -1,22 +1,20 @@
 """Programs that the tests install, start and stop: ports, readiness, an end without remains."""
 
+import fcntl
 import os
 import shutil
 import signal
 import socket
 import subprocess
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 HOST = "127.0.0.1"
 BUILD = Path(__file__).resolve().parents[3] / "build"
 """What was fetched or compiled, and is there for the next run."""
-
-_installing = threading.Lock()
 
 
 class BrokerError(RuntimeError):
@@ -45,6 +43,15 @@ def answers(port: int, greeting: bytes = b"") -> bool:
             return len(connection.recv(1)) == 1
     except OSError:
         return False
+
+
+@contextmanager
+def installing(what: str) -> Generator[None]:
+    """Be the only one that installs `what`, a word of a file's name: other threads and processes of the run wait."""
+    BUILD.mkdir(exist_ok=True)
+    with (BUILD / f"{what}.lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def run_install(what: str, command: Sequence[str], timeout: float = 600, pauses: Sequence[float] = (5, 20)) -> str:
@@ -83,7 +90,7 @@ def apt_install(*packages: str) -> None:
     """Install Debian packages without letting them start their services. Raises BrokerError."""
     if shutil.which("apt-get") is None or os.geteuid() != 0:
         raise BrokerError(f"{', '.join(packages)}: missing; installing it needs root and apt-get")
-    with _installing:
+    with installing("apt"):
         _apt_install(packages)
 
 

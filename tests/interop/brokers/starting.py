@@ -1,7 +1,7 @@
-"""Starts several brokers at the same time, each in a thread, and stops them the same way."""
+"""Starts brokers when a test asks for one, with those that are used beside it, each in a thread; stops all at once."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -39,13 +39,21 @@ class _Start:
 
 
 class Brokers:
-    """The brokers of a run; `get` waits for one and raises what its start raised."""
+    """The brokers of a run, or of one of its processes. Those of one set in `beside` start together."""
 
-    def __init__(self, runners: Mapping[str, Runner], folders: Mapping[str, Path]) -> None:
-        self._starts = {kind: _Start(runner, folders[kind]) for kind, runner in runners.items()}
+    def __init__(
+        self, runners: Mapping[str, Runner], folders: Mapping[str, Path], beside: Collection[Collection[str]] = ()
+    ) -> None:
+        self._runners = runners
+        self._folders = folders
+        self._beside = beside
+        self._starts: dict[str, _Start] = {}
 
     def get(self, kind: str) -> Any:
-        """The running broker of that kind."""
+        """The running broker of that kind. Starts it at the first call; raises what its start raised."""
+        for each in (kind, *next((kinds for kinds in self._beside if kind in kinds), ())):
+            if each in self._runners and each not in self._starts:
+                self._starts[each] = _Start(self._runners[each], self._folders[each])
         return self._starts[kind].running
 
     def stop(self) -> None:

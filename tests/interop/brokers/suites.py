@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 from tests.interop.brokers.embedded import Embedded, run_embedded
 from tests.interop.brokers.node_clients import PEERS, npm_install
-from tests.interop.brokers.process import BUILD, BrokerError, Program, run_install
+from tests.interop.brokers.process import BUILD, BrokerError, Program, installing, run_install
 from tests.kit.certificates import make_certificates
 
 SUITES = BUILD / "suites"
@@ -89,6 +89,10 @@ class PythonSuite:
     def install(self) -> tuple[Path, Path]:
         """Fetch package and environment, once: the source's folder and the environment's Python. Raises BrokerError."""
         folder = SUITES / f"{self.package}-{self.version}"
+        with installing(folder.name):
+            return self._install(folder)
+
+    def _install(self, folder: Path) -> tuple[Path, Path]:
         source, python = folder / folder.name, folder / "venv" / "bin" / "python"
         stamp, wanted = folder / "installed", f"{sys.version} {self.needs}"
         if stamp.exists() and stamp.read_text() == wanted:
