@@ -343,11 +343,6 @@ class Recovery:
         """Why the attempt under way is to be ended, where that isn't the time to its opening."""
 
     @property
-    def is_connected(self) -> bool:
-        """Whether there is nothing to recover, or not any more."""
-        return self.state is State.CONNECTED
-
-    @property
     def is_under_way(self) -> bool:
         """Whether the connection is lost and not given up."""
         return self.state in _UNDER_WAY
