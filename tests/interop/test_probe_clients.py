@@ -4,12 +4,12 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
-from amqp_sansio_probe import CLIENT_CASES, FAILURES, ClientRunner, Command, Patience, SocketListener
+from amqp_sansio_probe import CLIENT_CASES, CLIENT_WORKERS, FAILURES, ClientRunner, Command, Patience, SocketListener
 from tests.interop.brokers.maven import class_path, compiled
 from tests.interop.brokers.node_clients import AMQPLIB, NodeClient
 from tests.interop.brokers.nodes import RHEA
@@ -67,8 +67,9 @@ KNOWN: Mapping[str, frozenset[str]] = {
 def assert_known(name: str, line: str, version: str, skills: tuple[str, ...]) -> None:
     """Run the program with all cases of a version that don't wait."""
     cases = [each for each in CLIENT_CASES if each.version == version and not any(word in each.name for word in WAITS)]
-    with closing(SocketListener("127.0.0.1", 0)) as listener:
-        runner = ClientRunner(listener, Command(line), patience=Patience(answer=2.0))
+    with ExitStack() as opened:
+        listeners = [opened.enter_context(closing(SocketListener("127.0.0.1", 0))) for _ in range(CLIENT_WORKERS)]
+        runner = ClientRunner(listeners, Command(line), patience=Patience(answer=2.0))
         problems = {each.skill: each.problem for each in runner.ask((version,))}
         assert {skill: problems[skill] for skill in skills} == dict.fromkeys(skills, "")
         results = list(runner.run(cases))

@@ -156,6 +156,9 @@ class ScriptedClients:
     def drop(self) -> None:
         self._client = None
 
+    def now(self) -> float:
+        return 0.0 if self._client is None else self._client.now()
+
 
 def refusing() -> Transport:
     """An opener of a server that isn't there."""

@@ -27,7 +27,7 @@ ABOUT = amqp.Table({"product": "Liar"})
 
 def run(case: ClientCase, make: Callable[[], ScriptedClient]) -> Result:
     clients = ScriptedClients(make)
-    runner = ClientRunner(clients, clients)
+    runner = ClientRunner([clients], clients)
     runner.capabilities = Capabilities(can=ABLE)
     [result] = runner.run([case])
     return result

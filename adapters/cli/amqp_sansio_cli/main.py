@@ -499,7 +499,8 @@ def _add_probe(parser: argparse.ArgumentParser) -> None:
         "--workers",
         metavar="COUNT",
         type=int,
-        help="how many cases run side by side, 1 to 32 (default: 8; those that may harm run alone)",
+        help="how many cases run side by side, 1 to 32 (default: 8 for servers, but those that may harm run alone; 4 "
+        "for clients, each with a port of its own, and 1 where --listen names the port: the next follow it)",
     )
     cases.add_argument("--yes", action="store_true", help="don't ask before it begins")
     reports = parser.add_argument_group("reports")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple, TextIO, TypeVar
 
@@ -14,6 +14,7 @@ from amqp_sansio_asyncio.listening import Address
 from amqp_sansio_probe import (
     CASES,
     CLIENT_CASES,
+    CLIENT_WORKERS,
     FAULTS,
     MOST_WORKERS,
     PROFILES,
@@ -48,6 +49,7 @@ from .errors import CommandError, describe, say
 from .output import write_lines
 
 _C = TypeVar("_C", Case, ClientCase)
+_LAST_PORT = 65_535
 _LEVELS = {"must": ("must",), "should": ("must", "should"), "all": ("must", "should", "may", "note")}
 
 
@@ -75,10 +77,10 @@ class Told(NamedTuple):
     yes: bool = False
     workers: int | None = None
 
-    def beside(self) -> int:
-        """Return how many cases run side by side. Raises CommandError."""
+    def beside(self, usual: int) -> int:
+        """Return how many cases run side by side, `usual` if nothing is said. Raises CommandError."""
         if self.workers is None:
-            return WORKERS
+            return usual
         if not 1 <= self.workers <= MOST_WORKERS:
             raise CommandError(f"--workers is from 1 to {MOST_WORKERS}")
         return self.workers
@@ -103,7 +105,7 @@ def probe_command(url: str, *, only: Sequence[str], level: str, gentle: bool, to
     except UriError as error:
         raise CommandError(f"the URL: {error}") from None
     cases = choose(CASES, only, level, gentle=gentle)
-    workers = told.beside()
+    workers = told.beside(WORKERS)
     expected = read_expectations(told.wanted.expect)
     seed = told.drawn()
     login = Login(uri.user or "guest", "guest" if uri.password is None else uri.password, uri.vhost)
@@ -142,15 +144,18 @@ def probe_client_command(
     cases = choose(CLIENT_CASES, only, level, gentle=gentle)
     expected = read_expectations(told.wanted.expect)
     waits = Patience(answer=told.patience)
+    addresses = _ports(*listen, told.beside(1 if listen[1] else CLIENT_WORKERS))
+    where = _shown(*listen) if len(addresses) == 1 or not listen[1] else f"{_shown(*listen)} to {addresses[-1][1]}"
     told.ask(
-        f"listens at {_shown(*listen)}, and runs {line!r} up to {3 * len(cases)} times with {len(cases)} cases: the "
-        "server says what no server may in some of them"
+        f"listens at {where}, and runs {line!r} up to {3 * len(cases)} times with {len(cases)} cases, "
+        f"{len(addresses)} side by side: the server says what no server may in some of them"
     )
     with Reports(told.wanted, len(cases)) as reports:
         try:
             starter = Command(line)
-            with closing(SocketListener(*listen)) as listener:
-                runner = ClientRunner(listener, starter, patience=waits, profile=PROFILES.get(told.profile))
+            with ExitStack() as opened:
+                listeners = [opened.enter_context(closing(SocketListener(*each))) for each in addresses]
+                runner = ClientRunner(listeners, starter, patience=waits, profile=PROFILES.get(told.profile))
                 versions = tuple(dict.fromkeys([each.version for each in cases]))
                 problems: list[str] = []
                 for ability in runner.ask(versions):
@@ -162,8 +167,15 @@ def probe_client_command(
                 ended = reports.take(runner.run(cases))
         except Unusable as error:
             raise CommandError(str(error)) from None
-        about = f"The client {line!r}, at {_shown(*listen)}; can: {', '.join(sorted(runner.capabilities.can))}."
+        about = f"The client {line!r}, at {where}; can: {', '.join(sorted(runner.capabilities.can))}."
     return reports.end(about, ended, expected)
+
+
+def _ports(host: str, port: int, count: int) -> list[tuple[str, int]]:
+    """Return as many addresses, from a port on; port 0 stands for any free one. Raises CommandError."""
+    if port and port + count - 1 > _LAST_PORT:
+        raise CommandError(f"--workers {count} needs the ports from {port} on, and the last is {_LAST_PORT}")
+    return [(host, port + number if port else 0) for number in range(count)]
 
 
 def _shown(host: str, port: int) -> str:

@@ -11,7 +11,7 @@ from .case import Case, Suite
 from .cases import CASES
 from .client_case import ClientCase
 from .client_cases import CLIENT_CASES
-from .client_running import Ability, ClientRunner
+from .client_running import CLIENT_WORKERS, Ability, ClientRunner
 from .conversation import Conversation, Login, Names, Patience, Piece
 from .expecting import Expectations, format_expectations, parse_expectations, unexpected
 from .host import Host
@@ -30,6 +30,7 @@ __all__ = [
     "CANNOT",
     "CASES",
     "CLIENT_CASES",
+    "CLIENT_WORKERS",
     "FAILURES",
     "FAULTS",
     "MOST_WORKERS",

@@ -60,6 +60,10 @@ class Host(ABC):
         """When both sides had said their close."""
         self.gaps: list[float] = []
         """Seconds between the client's octets."""
+        self.overslept = 0.0
+        """The most seconds by which a wait for the client was longer than it was to be: so late was the machine."""
+        self.relies_on_silence = False
+        """Whether the case served the client for a while, to see what doesn't come. Set by that."""
         self._inbox: list[Observed] = []
         self._events: list[Mapping[str, Any]] = []
         self._observer = Observer(client="client")
@@ -110,8 +114,11 @@ class Host(ABC):
         elif self.over_at is not None and self.transport.now() - self.over_at > self.patience.quiet:
             # Some clients leave the end of the connection to the server, and may.
             self.transport.shut()
-        octets = self.transport.receive(min(seconds, _STEP))
+        turn = min(seconds, _STEP)
+        before = self.transport.now()
+        octets = self.transport.receive(turn)
         if octets is None:
+            self.overslept = max(self.overslept, self.transport.now() - before - turn)
             return
         if not octets:
             self.has_ended = True
@@ -194,6 +201,7 @@ class Host(ABC):
 
     def serve(self, seconds: float) -> None:
         """Serve the client for a while."""
+        self.relies_on_silence = True
         self.until(lambda: self.has_ended, seconds)
 
     def quiet(self, name: str, least: int = 1) -> int:

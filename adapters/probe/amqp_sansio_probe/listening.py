@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from typing import Protocol
 
 from .transport import SocketTransport, Transport, endpoint
@@ -34,6 +35,10 @@ class Listener(Protocol):
     def drop(self) -> None:
         """Take the connections that wait, and end them: a client that connects again has no part in the next case."""
 
+    def now(self) -> float:
+        """Return the time in seconds, by the clock of its connections."""
+        ...
+
 
 class SocketListener:
     """A listening socket at an address; port 0 takes a free one. Raises Unusable."""
@@ -63,6 +68,9 @@ class SocketListener:
     def drop(self) -> None:
         while (late := self.accept(0.0)) is not None:
             late.close()
+
+    def now(self) -> float:
+        return time.monotonic()
 
     def close(self) -> None:
         self._socket.close()

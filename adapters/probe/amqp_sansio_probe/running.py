@@ -6,13 +6,13 @@ doesn't count.
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import groupby
 from random import Random
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol, TypeVar
 
 from amqp_sansio import AmqpError
 
@@ -32,6 +32,8 @@ MOST_WORKERS: Final = 32
 """Cases that may run side by side."""
 OVERSLEPT: Final = 0.5
 """Seconds by which a wait may be longer than it was to be."""
+_C = TypeVar("_C")
+_R = TypeVar("_R")
 _MORE: Final = 4
 _DOUBTED: Final = FAILURES | {Verdict.NON_STRICT, Verdict.INCONCLUSIVE}
 """Verdicts that a late machine may be the cause of."""
@@ -153,24 +155,12 @@ class Runner:
     def _side_by_side(self, cases: Sequence[Case]) -> Iterator[Result]:
         """Run cases in threads; those that are late, or behind which the server is harmed, then run again alone."""
         self._suspects.clear()
-        pool = ThreadPoolExecutor(self.workers)
-        left = deque(cases)
-        try:
-            found = pool.map(self._judge_beside, cases)
-            for result in found:
-                if result is None:
-                    break
-                left.popleft()
-                yield result
-            # The lack of a result ended the loop. The others may be there; those that still run are waited for.
-            results = [None, *found] if left else []
-        except BaseException:
-            # Nobody waits for the cases that still run: they end with their next wait.
-            self._is_stopped = True
-            raise
-        finally:
-            pool.shutdown(cancel_futures=True)
-        yield from self._settled(left, results)
+        left = yield from side_by_side(self._judge_beside, cases, self.workers, self._stop)
+        yield from self._settled(cases[len(cases) - len(left) :], left)
+
+    def _stop(self) -> None:
+        # The cases that still run end with their next wait.
+        self._is_stopped = True
 
     def _settled(self, cases: Iterable[Case], results: Iterable[Result | None]) -> Iterator[Result]:
         """Yield results, and have a case without one run alone, unless the server is dead."""
@@ -279,7 +269,7 @@ class Runner:
             return Attempt(
                 Seen(Verdict.HARMED, f"{seen.text}; afterwards {look.harm}"), connections, seconds, "", look.harm
             )
-        if _by_level(case, seen.verdict) in _DOUBTED:
+        if is_doubted(case, seen.verdict):
             late = late or self._late(watched, talks, look)
         return Attempt(seen, connections, seconds, late)
 
@@ -335,6 +325,29 @@ class _Look(NamedTuple):
     seconds: float
 
 
+def side_by_side(
+    judge: Callable[[_C], _R | None], cases: Sequence[_C], workers: int, stop: Callable[[], None]
+) -> Generator[_R, None, list[_R | None]]:
+    """Judge cases in threads, and yield the results in the order of the cases until one has none.
+
+    Returns the results from that one on, when all have ended. `stop` is called when nobody takes further results, or
+    judging raises: what still runs is waited for, and has to end soon.
+    """
+    pool = ThreadPoolExecutor(workers)
+    found = pool.map(judge, cases)
+    try:
+        for result in found:
+            if result is None:
+                return [None, *found]
+            yield result
+    except BaseException:
+        stop()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return []
+
+
 def is_to_be_repeated(case: Described, attempts: Sequence[Attempt]) -> bool:
     """Whether a case that failed, or was late, runs once more; one without a MUST only if it ended badly."""
     on_time = [each for each in attempts if not each.late]
@@ -365,6 +378,11 @@ def result_of(case: Described, attempts: Sequence[Attempt], deviation: Deviation
         verdict = Verdict.DOCUMENTED
         note = f"{deviation.reason}: {deviation.link}"
     return Result(case, verdict, strict, text, note, shown.connections, shown.seconds)
+
+
+def is_doubted(case: Described, verdict: Verdict) -> bool:
+    """Whether a late machine may be the cause of a case's verdict."""
+    return _by_level(case, verdict) in _DOUBTED
 
 
 def _by_level(case: Described, verdict: Verdict) -> Verdict:

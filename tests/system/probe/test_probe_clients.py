@@ -112,12 +112,36 @@ def test_a_program_that_speaks_http(process: Run, tmp_path: Path) -> None:
         (("--client", "'"), "the client's command can't be read"),
         (("--client", " "), "the client's command is empty"),
         (("--client", "true", "--listen", "nowhere"), "expected HOST:PORT"),
+        (("--client", "true", "--workers", "33"), "--workers is from 1 to 32"),
+        (
+            ("--client", "true", "--listen", "127.0.0.1:65534", "--workers", "3"),
+            "--workers 3 needs the ports from 65534 on, and the last is 65535",
+        ),
         (("--client", "true", "amqp://localhost/"), "give one of: a URL, --client, or --merge"),
         ((), "give one of: a URL, --client, or --merge"),
     ],
 )
 def test_wrong_usage(process: Run, arguments: tuple[str, ...], words: str) -> None:
     assert words in refused(process("probe", *arguments, "--yes"))
+
+
+@pytest.mark.parametrize(("more", "count"), [((), 1), (("--workers", "2"), 2)])
+def test_a_port_that_is_named_is_used_and_those_that_follow_it_only_if_asked_for(
+    process: Run, tmp_path: Path, more: tuple[str, ...], count: int
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as once:
+        port = once.getsockname()[1]
+    told = tmp_path / "told"
+    telling = f"import os\nopen({str(told)!r}, 'a').write(os.environ['AMQP_URL'])\n"
+    command = script(tmp_path / "client.py", telling + DROPS)
+    only = ("--only", "0-9-1/wire/header-client-first", "--only", "0-9-1/connection.start-ok")
+    done = process("probe", "--client", command, "--listen", f"127.0.0.1:{port}", "--yes", *more, *only)
+    assert done.returncode == 0, done.stderr
+    where = f"listens at 127.0.0.1:{port}{f' to {port + 1}' if count == 2 else ''}, "
+    assert where in done.stderr and f"{count} side by side" in done.stderr
+    assert {each for each in told.read_text().split("amqp://guest:guest@") if each} == {
+        f"127.0.0.1:{port + number}/" for number in range(count)
+    }
 
 
 def test_a_port_that_is_taken(process: Run) -> None:
