@@ -78,8 +78,8 @@ def test_codes_that_are_not_those_of_the_specification(peer: Facing, wire: Wire0
     wire.call(session, amqp.ExchangeBind(queue, "amq.match", "k", {"x-match": "some"}))
     # 404 is wanted: there's no such binding.
     wire.call(session, amqp.ExchangeUnbind(queue, "amq.direct", "absent"))
-    # 542 is wanted: a queue's name can't be empty.
-    wire.call(session, amqp.QueueDeclare("", auto_delete=True))
+    # 542 is wanted: a queue's name can't be empty. It goes with its session, or others could bind it.
+    wire.call(session, amqp.QueueDeclare("", exclusive=True, auto_delete=True))
     wire.call(session, amqp.QueueDelete(queue))
 
 
