@@ -68,8 +68,8 @@ def _in_runs(given: tuple[Any, bytes]) -> None:
     take = end.next_event
     for at in range(0, len(octets), ARRIVAL):
         end.receive_data(octets[at : at + ARRIVAL], 0.0)
-        while not isinstance(take(), Signal):
-            end.next_deliveries()
+        while not isinstance(event := take(), Signal):
+            end.next_deliveries(event)
 
 
 def _watched(given: tuple[Observer, str, bytes]) -> None:

@@ -15,6 +15,7 @@ from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, EndpointClosed, LocalPro
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio._classic.fast_paths import FAST_PATHS as CLASSIC
 from amqp_sansio._ground.fast_paths import Entry
+from amqp_sansio.amqp_0_9_1 import Delivery
 from amqp_sansio.amqp_0_10.fast_paths import FAST_PATHS as AMQP_0_10
 from amqp_sansio.amqp_1_0.fast_paths import FAST_PATHS as FAST_1_0
 from amqp_sansio.capture import Segment
@@ -89,7 +90,7 @@ def _in_runs(version: Version, random: Random) -> list[object]:
     for piece in pieces(*_sizes(random), 1000)(octets):
         pair.client.receive_data(piece, pair.now)
         while not isinstance(event := pair.client.next_event(), Signal):
-            found += map(told, [event, *pair.client.next_deliveries()])
+            found += map(told, [event, *(pair.client.next_deliveries(event) if isinstance(event, Delivery) else ())])
     return [*found, structure(pair.client)]
 
 

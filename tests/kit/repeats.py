@@ -14,6 +14,7 @@ from amqp_sansio import AMQP_0_8, AMQP_0_9_1, EndpointClosed, LocalProtocolError
 from amqp_sansio import amqp_0_10 as ten
 from amqp_sansio import amqp_1_0 as one
 from amqp_sansio._classic.model.states import Mode
+from amqp_sansio.amqp_0_9_1 import Delivery
 from amqp_sansio.endpoint import Side
 from amqp_sansio.observer import Observer
 from tests.kit import talk_0_10, talk_1_0
@@ -200,7 +201,7 @@ def _arrive(facing: Facing, random: Random, octets: bytes) -> None:
     for piece in (octets[:at], octets[at:]):
         facing.end.receive_data(piece, facing.now)
         while not isinstance(event := facing.end.next_event(), Signal):
-            facing.events += [event, *facing.end.next_deliveries()]
+            facing.events += [event, *(facing.end.next_deliveries(event) if isinstance(event, Delivery) else ())]
 
 
 def _open_tag(random: Random, open_: Iterable[int]) -> int:

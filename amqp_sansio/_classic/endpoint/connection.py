@@ -165,11 +165,12 @@ class Connection(Handshake):
             signal = PAUSED
         return signal if self._ending is None else self._end_of_octets(signal)
 
-    def next_deliveries(self) -> list[events.Delivery]:
-        """Deliveries that `next_event` would return one by one now, or none; for a caller that has just had one."""
+    def next_deliveries(self, after: events.Delivery) -> list[events.Delivery]:
+        """Deliveries to the same consumer that `next_event` would return one by one now, or none; `after` is the event
+        that it has just returned."""
         path = self._fast_path
         if isinstance(path, ClientFastPath) and self._full_channel is None:
-            return path.following() or []
+            return path.following(after) or []
         return []
 
     # State.

@@ -129,10 +129,13 @@ class ClientFastPath(FastPath):
         slot.properties = _properties_of(raw, self._tables)
         return delivery
 
-    def following(self) -> list[Delivery] | None:
-        """The whole deliveries that come next, to the consumer of the last one; None where there are none."""
+    def following(self, after: Delivery) -> list[Delivery] | None:
+        """The whole deliveries that come next, to the consumer of `after`; None where there are none."""
         found: list[Delivery] = []
         begin, (number, ahead, consumer_tag, body_follows, layout) = self._last_begin, self._begin
+        if number != after.channel or consumer_tag != after.consumer_tag:
+            # The octets that were read last aren't those of `after`, which came frame by frame.
+            return None
         channel, model = self._channels.get(number), self._model
         if channel is None or model.state is not _CONNECTION_OPEN or model.bodies or self._events:
             return None

@@ -554,7 +554,7 @@ class ClassicClient(BaseClient["Core"]):
                 inbox = state.inboxes.get(event.consumer_tag) if state is not None else None
                 if inbox is not None:
                     # Those that follow are to the same consumer.
-                    events = [event, *self.core.next_deliveries()]
+                    events = [event, *self.core.next_deliveries(event)]
                     self.metrics.delivered += len(events)
                     inbox.extend(events)
                 elif not self._offered(event):

@@ -5,13 +5,24 @@ import pickle
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import AMQP_0_9_1, EndpointClosed, Failed, LimitExceeded, Limits, LocalProtocolError, Signal, Version
+from amqp_sansio import (
+    AMQP_0_8,
+    AMQP_0_9_1,
+    EndpointClosed,
+    Failed,
+    LimitExceeded,
+    Limits,
+    LocalProtocolError,
+    Signal,
+    Version,
+)
 from amqp_sansio._classic.codec.dialect import default_dialect
 from amqp_sansio._classic.endpoint.channel import Channel
 from amqp_sansio._classic.endpoint.fastpath import FastPath
@@ -19,7 +30,7 @@ from amqp_sansio.amqp_0_9_1 import BasicProperties, Config, Delivery, Published
 from amqp_sansio.endpoint import Side
 from tests.kit.driving_classic import VERSIONS
 from tests.kit.facing_classic import STRICT, Facing
-from tests.kit.octets_classic import body, header
+from tests.kit.octets_classic import HEARTBEAT, body, frame, header
 from tests.kit.pair import SIDES, pieces, structure, told
 from tests.kit.pair_classic import Pair, client_config, server_config
 
@@ -97,9 +108,56 @@ def _fed(
     for piece in pieces(*sizes, 30_000)(octets):
         end.receive_data(piece, 0.0)
         while not isinstance(event := end.next_event(), Signal):
-            events += map(told, [event, *(end.next_deliveries() if in_runs else ())])
+            events += map(told, [event, *(end.next_deliveries(event) if in_runs and type(event) is Delivery else ())])
             states[len(events)] = structure(end)
     return events, {**states, -1: (end.data_to_send(0.0), structure(end))}
+
+
+@pytest.mark.parametrize("how", ["heartbeat", "two bodies", "within another", "a method"])
+@pytest.mark.parametrize("version", [AMQP_0_8, AMQP_0_9_1], ids=str)
+def test_deliveries_that_follow_are_to_the_same_consumer(version: Version, how: str) -> None:
+    """Also behind deliveries that come frame by frame, because other frames are in front of them or within them."""
+    random = Random(how)
+    facing = Facing.opened(version, Side.CLIENT, 2)
+    sent = {1: 0, 2: 0}
+    for number in sent:
+        method = facing.make("basic.consume", queue="q", consumer_tag=f"c{number}", no_wait=True)
+        facing.end.channel(number).call(method)
+
+    def begun(number: int, size: int) -> bytes:
+        sent[number] += 1
+        method = facing.method("basic.deliver", number, consumer_tag=f"c{number}", delivery_tag=sent[number])
+        return method + header(number, 60, size)
+
+    octets = b""
+    for _ in range(200):
+        number = random.choice((1, 1, 2))
+        kind = how if random.random() < 0.3 else ""
+        if kind == "two bodies":
+            octets += begun(number, 2) + body(number, b"x") + body(number, b"x")
+        elif kind == "within another":
+            whole = begun(3 - number, 1) + body(3 - number, b"x")
+            octets += begun(number, 2000) + whole + body(number, bytes(2000))
+        else:
+            octets += {"heartbeat": frame(HEARTBEAT, 0), "a method": facing.method("channel.flow", number)}.get(
+                kind, b""
+            )
+            octets += begun(number, 1) + body(number, b"x")
+    taken = {1: 0, 2: 0}
+    runs = 0
+    for piece in pieces(700, 5000)(octets):
+        facing.end.receive_data(piece, 0.0)
+        while not isinstance(event := facing.end.next_event(), Signal):
+            if not isinstance(event, Delivery):
+                continue
+            following = facing.end.next_deliveries(event)
+            runs += bool(following)
+            for each in (event, *following):
+                assert (each.channel, each.consumer_tag) == (event.channel, event.consumer_tag)
+                taken[each.channel] += 1
+                assert each.delivery_tag == taken[each.channel]
+    assert taken == sent
+    assert runs > 20
 
 
 @BOTH_PATHS
