@@ -10,19 +10,19 @@ CLASSIC: Final = 2263247481
 """A connection of 0-8 or 0-9-1."""
 AMQP_0_10: Final = 3093032125
 """A connection of 0-10."""
-AMQP_1_0: Final = 1637973280
+AMQP_1_0: Final = 2449639196
 """A connection of 1.0."""
 SESSION_0_10: Final = 2558565646
 """The state of a detached session of 0-10."""
-OBSERVER: Final = 2180779493
+OBSERVER: Final = 918292024
 """An observer of any version."""
-LIFECYCLE: Final = 697317018
+LIFECYCLE: Final = 219778551
 """A lifecycle of messages."""
-REPLAY: Final = 3762595999
+REPLAY: Final = 3614673531
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 3181925859
+BROKER: Final = 1405576967
 """A broker with its clients."""
 
 __all__ = [

@@ -317,6 +317,11 @@ class Node:
     exception is an error of the node, and the adapter ends the client's connection.
     """
 
+    settles_retired: bool = False
+    """Whether a delivery whose outcome belongs to a transaction is settled at once, with the transactional state that
+    has the outcome, for clients that wait for that: then the node's books say what is held until the transaction ends.
+    Else it is settled with the transaction (part 4 section 4.4.2)."""
+
     def attach(self, link: Attachment) -> None:
         """Answer an attach: `link.accept(...)`, or raise Refusal. `link.attach` is what the client asks for.
 

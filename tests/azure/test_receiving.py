@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import pytest
@@ -651,6 +651,51 @@ def test_requests_take_part_in_a_transaction(world: BusWorld, fail: bool) -> Non
     assert (len(queue.store.messages), queue.store.count(SCHEDULED)) == (1, 0)
     assert user.discharge(controller, txn_id, fail=fail) == amqp.Accepted()
     assert (queue.store.count(ACTIVE), queue.store.count(SCHEDULED)) == ((1, 0) if fail else (0, 1))
+
+
+def by_link(user: User, link: amqp.Receiver, delivery: amqp.Delivery, state: amqp.TransactionalState) -> None:
+    """Tell a provisional outcome, which the client settles later."""
+    if delivery.delivery_tag in link.unsettled:
+        link.update([delivery], state)
+        user.world.pump()
+
+
+def by_request(user: User, _: amqp.Receiver, delivery: amqp.Delivery, state: amqp.TransactionalState) -> None:
+    """Settle by the lock's token."""
+    body = {"disposition-status": "completed", "lock-tokens": amqp.Array([token_of(delivery)], UUID)}
+    Pair(user, "orders/$management").ask("com.microsoft:update-disposition", body, state=state)
+
+
+WAYS: Final = (by_link, by_request)
+
+
+@pytest.mark.parametrize("fail", [False, True])
+@pytest.mark.parametrize("first", WAYS)
+@pytest.mark.parametrize("second", WAYS)
+def test_a_message_that_a_transaction_settles_twice(world: BusWorld, first: Any, second: Any, fail: bool) -> None:
+    """Once is done, or nothing; whatever came of it, the next transaction may settle what is still locked."""
+    user, link, delivery, queue = one(world)
+    controller = user.controller(user.session())
+    txn_id = user.declare(controller)
+    for way in (first, second):
+        way(user, link, delivery, amqp.TransactionalState(txn_id, amqp.Accepted()))
+    assert queue.store.locked == 1
+    done = user.discharge(controller, txn_id, fail=fail)
+    assert queue.store.locked == (0 if done == amqp.Accepted() and not fail else 1)
+    assert len(queue.store.messages) == queue.store.locked
+    if queue.store.locked:
+        txn_id = user.declare(controller)
+        by_request(user, link, delivery, amqp.TransactionalState(txn_id, amqp.Accepted()))
+        assert user.discharge(controller, txn_id) == amqp.Accepted()
+        assert not queue.store.messages
+
+
+def test_an_outcome_in_a_transaction_is_answered_at_once(world: BusWorld) -> None:
+    """The SDKs for Java and .NET wait for it."""
+    user, link, delivery, _ = one(world)
+    txn_id = user.declare(user.controller(user.session()))
+    state = amqp.TransactionalState(txn_id, amqp.Accepted())
+    assert user.settle(link, delivery, state) == state
 
 
 def test_sending_via_an_entity_reaches_the_destination(world: BusWorld) -> None:

@@ -13,6 +13,11 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
     ("arguments", "words"),
     [
         (["--listen", "localhost"], "expected HOST:PORT"),
+        (["--administration", "5300"], "--administration 5300: expected HOST:PORT, such as 127.0.0.1:5300"),
+        (
+            ["--page", "127.0.0.1:1", "--administration", "127.0.0.1:1"],
+            "--administration 127.0.0.1:1: the broker or its page listens there; give the administration another port",
+        ),
         (["--key", "name"], "--key: expected NAME:KEY"),
         (["--config", "no-such.json"], "no-such.json: no such file"),
         (["--config", "pyproject.toml"], "--config pyproject.toml: pyproject.toml is no JSON"),

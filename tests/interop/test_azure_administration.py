@@ -1,14 +1,12 @@
-"""The stand-in's administration with Microsoft's client for Python; a transport of its own takes HTTP for HTTPS."""
+"""The stand-in's administration with Microsoft's client for Python, over HTTPS."""
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportMissingTypeStubs=false, reportUnknownParameterType=false
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError
-from azure.core.pipeline.transport import RequestsTransport
 from azure.servicebus import ServiceBusClient, ServiceBusMessage
 from azure.servicebus.management import (
     CorrelationRuleFilter,
@@ -21,19 +19,6 @@ from azure.servicebus.management import (
 from amqp_sansio_pytest import ServiceBus
 
 
-def plain() -> Any:
-    """A transport that takes HTTP where the client wants HTTPS."""
-    transport: Any = RequestsTransport()
-    send = transport.send
-
-    def rewritten(request: Any, **options: Any) -> Any:
-        request.url = request.url.replace("https://", "http://", 1)
-        return send(request, **options)
-
-    transport.send = rewritten
-    return transport
-
-
 @pytest.fixture
 def bus() -> Iterator[ServiceBus]:
     with ServiceBus() as found:
@@ -43,8 +28,9 @@ def bus() -> Iterator[ServiceBus]:
 
 @pytest.fixture
 def administration(bus: ServiceBus) -> Iterator[ServiceBusAdministrationClient]:
-    text = bus.connection_string.replace(f":{bus.port};", f":{bus.administration_port};")
-    made = ServiceBusAdministrationClient.from_connection_string(text, transport=plain(), retry_total=0)
+    made = ServiceBusAdministrationClient.from_connection_string(
+        bus.administration_connection_string, connection_verify=bus.certificate, retry_total=0
+    )
     with made as client:
         yield client
 

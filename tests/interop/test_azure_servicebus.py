@@ -557,9 +557,11 @@ def test_programs_of_the_migration_page(bus: ServiceBus, publisher: int, consume
     assert (queue.active, queue.dead_letters) == (0, 1)
 
 
-def test_the_page_s_test(bus: ServiceBus) -> None:
+@pytest.mark.parametrize("name", ["test_orders", "test_what_a_deployment_declares"])
+def test_the_page_s_tests(bus: ServiceBus, name: str) -> None:
     page = (ROOT / "docs" / "azure.md").read_text(encoding="utf-8")
-    block = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0]
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (block,) = [each for each in blocks if f"def {name}" in each]
     names: dict[str, Any] = {"__name__": "azure"}
     exec(compile(block, "azure.md", "exec"), names)
-    names["test_orders"](bus)
+    names[name](bus)

@@ -138,9 +138,11 @@ SAMPLES: Final[dict[str, Sample]] = {
     "disabled": Sample("!disabled", {"status": "SendDisabled"}, {"active": 0}),
     "full": Sample("!full", {"max_octets": 300}, {"active": 0}),
     "transactions": Sample([[], ["first", "second"]], left={"active": 2, "scheduled": 1}),
+    "settlingInTransactions": Sample(["2", 1], left={"active": 2, "locked": 2, "deferred": 1, "dead_letters": 1}),
     "idle": Sample(["1", "2"], left={"active": 2}),
 }
-NOT_THERE: Final = {"node": {"sessions", "transactions"}, "go": {"rules", "transactions"}, "java": {"sessions"}}
+_TRANSACTIONS: Final = {"transactions", "settlingInTransactions"}
+NOT_THERE: Final = {"node": {"sessions", *_TRANSACTIONS}, "go": {"rules", *_TRANSACTIONS}, "java": {"sessions"}}
 """What an SDK doesn't have."""
 SAME: Final = {"disabled": "refused", "full": "refused"}
 """Rows whose program is that of another."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import ssl as ssl_module
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
@@ -98,16 +99,24 @@ class HttpServer:
         return () if self._listener is None else tuple(self._listener.sockets)
 
     async def start(
-        self, host: str, port: int, *, sockets: Sequence[socket.socket] | None = None, allow_remote: bool = False
+        self,
+        host: str,
+        port: int,
+        *,
+        sockets: Sequence[socket.socket] | None = None,
+        ssl: ssl_module.SSLContext | None = None,
+        allow_remote: bool = False,
     ) -> int:
-        """Listen; return the port. Sockets that listen already stand for `host` and `port`.
+        """Listen; return the port. Sockets that listen already stand for `host` and `port`; with `ssl` it is HTTPS.
 
         Raises OSError, and ValueError for a host that isn't a loopback address unless `allow_remote`.
         """
         if sockets is None:
-            listener = await listen(self._new_protocol, host, port, allow_remote=allow_remote)
+            listener = await listen(
+                self._new_protocol, host, port, ssl=ssl, handshake=self._bounds.seconds, allow_remote=allow_remote
+            )
         else:
-            listener = await listen_on(self._new_protocol, sockets)
+            listener = await listen_on(self._new_protocol, sockets, ssl=ssl, handshake=self._bounds.seconds)
         self._listener = listener
         await listener.start_serving()
         found: int = listener.sockets[0].getsockname()[1]

@@ -176,19 +176,21 @@ async def listen(
     port: int,
     *,
     ssl: ssl_module.SSLContext | None = None,
+    handshake: float | None = None,
     allow_remote: bool = False,
 ) -> Listener:
     """Return a listener at `host`, as `bind_sockets` finds it, on the network of the event loop; it doesn't accept yet.
 
-    Raises as `bind_sockets`.
+    `handshake` are the seconds that a client has for that of TLS, by default asyncio's. Raises as `bind_sockets`.
     """
     loop = asyncio.get_running_loop()
+    tls: dict[str, Any] = _tls(ssl, handshake)
 
     async def open_one(each: _Numbers, chosen: int) -> tuple[asyncio.Server, int]:
         at = str(each[0])
         if len(each) > 3 and each[3]:
             at = f"{at}%{each[3]}"
-        server = await loop.create_server(factory, at, chosen, ssl=ssl, backlog=BACKLOG, start_serving=False)
+        server = await loop.create_server(factory, at, chosen, backlog=BACKLOG, start_serving=False, **tls)
         return server, server.sockets[0].getsockname()[1]
 
     return Listener(await _open_all(await _resolve((host, port), allow_remote=allow_remote), port, open_one))
@@ -199,19 +201,26 @@ async def listen_on(
     sockets: Sequence[socket.socket],
     *,
     ssl: ssl_module.SSLContext | None = None,
+    handshake: float | None = None,
 ) -> Listener:
     """Return a listener on bound sockets, which doesn't accept yet. Closes them if that fails."""
     loop = asyncio.get_running_loop()
+    tls: dict[str, Any] = _tls(ssl, handshake)
     servers: list[asyncio.Server] = []
     try:
         for each in sockets:
-            servers.append(await loop.create_server(factory, sock=each, ssl=ssl, backlog=BACKLOG, start_serving=False))
+            servers.append(await loop.create_server(factory, sock=each, backlog=BACKLOG, start_serving=False, **tls))
     except BaseException:
         for server in servers:
             server.close()
         close_all(sockets)
         raise
     return Listener(servers)
+
+
+def _tls(ssl: ssl_module.SSLContext | None, handshake: float | None) -> dict[str, Any]:
+    """Return the arguments of a server of asyncio, which takes a limit with TLS alone."""
+    return {"ssl": ssl} if ssl is None or handshake is None else {"ssl": ssl, "ssl_handshake_timeout": handshake}
 
 
 __all__ = ["Address", "Listener", "bind_sockets", "close_all", "listen", "listen_at", "listen_on"]

@@ -27,6 +27,8 @@ def azure_command(
     record: Path | None = None,
     record_secrets: bool = False,
     page: str | None = None,
+    administration: str | None = None,
+    origins: Sequence[str] = (),
     ready_file: Path | None = None,
     tls: tuple[Path | None, Path | None, Path | None] = (None, None, None),
     allow_remote: bool = False,
@@ -40,6 +42,8 @@ def azure_command(
         namespace, count = _served(config, rules)
     except ConfigError as error:
         raise CommandError(f"--config {config}: {error}") from None
+    if administration is not None and not isinstance(namespace, ServiceBusNamespace):
+        raise CommandError("--administration is Service Bus's, and --config is a file of Event Hubs")
     rule = "NAME" if rules else _EMULATOR[0]
     key = "KEY" if rules else _EMULATOR[1]
     serve_settings(
@@ -48,6 +52,8 @@ def azure_command(
         record=record,
         record_secrets=record_secrets,
         page=page,
+        administration=administration,
+        origins=origins,
         ready_file=ready_file,
         tls=tls,
         allow_remote=allow_remote,

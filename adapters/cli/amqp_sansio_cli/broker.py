@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from amqp_sansio.broker import DialectName, Settings, User
 from amqp_sansio.capture import NotACapture
@@ -24,11 +24,25 @@ from .tls import make_context
 
 if TYPE_CHECKING:
     from amqp_sansio.broker import Namespace
+    from amqp_sansio_azure.servicebus.http_server import AdministrationServer
 
     from .page import PageServer
 
+_BESIDE: Final = {
+    "--page": ("page", "127.0.0.1:8080"),
+    "--management": ("management API", "127.0.0.1:15672"),
+    "--administration": ("administration", "127.0.0.1:5300"),
+}
+"""What is served beside the broker, by its option: its name, and an address."""
 _COLLECT = (10_000, 20, 10)
 """Garbage collection thresholds: new objects for a young collection, and collections for an older one."""
+
+
+class _Options(NamedTuple):
+    """Who may connect: also clients of other machines, and pages in browsers from these origins."""
+
+    allow_remote: bool
+    origins: tuple[str, ...]
 
 
 def broker_command(
@@ -49,6 +63,7 @@ def broker_command(
     dialect: DialectName = "",
     rabbitmq: str | None = None,
     auto_create: bool = False,
+    origins: Sequence[str] = (),
 ) -> int:
     """Serve until it is told to stop; return the exit status.
 
@@ -75,6 +90,7 @@ def broker_command(
         ready_file=ready_file,
         tls=tls,
         allow_remote=allow_remote,
+        origins=origins,
     )
     return 0
 
@@ -92,12 +108,21 @@ def serve_settings(
     namespace: Namespace | None = None,
     hint: str = "",
     management: str | None = None,
+    administration: str | None = None,
+    origins: Sequence[str] = (),
 ) -> None:
-    """Serve a broker until it is told to stop; `hint` is said with the first port for PORT. Raises CommandError."""
+    """Serve a broker until it is told to stop; `hint` is said with the first port for PORT. Raises CommandError.
+
+    `administration` is the address of Service Bus's, for a namespace of that.
+    """
     addresses = [parse_address(each) for each in listen]
     page_address = None if page is None else _other_address("--page", page, addresses)
     beside = [*addresses, *([] if page_address is None else [page_address])]
     management_address = None if management is None else _other_address("--management", management, beside)
+    beside += [] if management_address is None else [management_address]
+    administration_address = (
+        None if administration is None else _other_address("--administration", administration, beside)
+    )
     context = make_context(*tls)
     check_outputs(
         {"--record": record, "--ready-file": ready_file},
@@ -107,13 +132,14 @@ def serve_settings(
         check_recording(record)
     recording = record, record_secrets
     served = settings, namespace, hint
-    others = page_address, management_address
-    asyncio.run(_serve(served, addresses, context, recording, others, ready_file, allow_remote=allow_remote))
+    others = page_address, management_address, administration_address
+    options = _Options(allow_remote, tuple(origins))
+    asyncio.run(_serve(served, addresses, context, recording, others, ready_file, options))
 
 
 def _other_address(option: str, text: str, taken: Sequence[Address]) -> Address:
     """Return where something is served beside the broker. Raises CommandError."""
-    what, example = ("page", "127.0.0.1:8080") if option == "--page" else ("management API", "127.0.0.1:15672")
+    what, example = _BESIDE[option]
     try:
         address = parse_address(text)
     except CommandError as error:
@@ -171,17 +197,18 @@ async def _serve(
     addresses: Sequence[Address],
     context: ssl.SSLContext | None,
     record: tuple[Path | None, bool],
-    others: tuple[Address | None, Address | None],
+    others: tuple[Address | None, Address | None, Address | None],
     ready_file: Path | None,
-    *,
-    allow_remote: bool,
+    options: _Options,
 ) -> None:
     stop = asyncio.Event()
-    page_address, management_address = others
+    page_address, management_address, administration_address = others
+    allow_remote = options.allow_remote
     settings, namespace, hint = served
     path, secrets = record
     target: RecordTarget | None = path
     page: PageServer | None = None
+    administration: AdministrationServer | None = None
     with on_stop(stop.set):
         # Another broker at the same address may be writing the recording: it is opened when the address is free.
         async with listening(addresses, allow_remote=allow_remote) as where:
@@ -200,6 +227,7 @@ async def _serve(
                     record=target,
                     record_secrets=secrets,
                     namespace=namespace,
+                    origins=options.origins,
                 )
             except (OSError, NotACapture) as error:
                 raise CommandError(describe(error)) from None
@@ -213,6 +241,9 @@ async def _serve(
                     await _start(page, server, page_address, allow_remote=allow_remote)
                 if management_address is not None:
                     await _start_management(server, management_address, allow_remote=allow_remote)
+                if administration_address is not None:
+                    administration = _administration(namespace, server)
+                    await _start_administration(administration, administration_address, context, allow_remote)
                 say(f"listening on {where}{' with TLS' if context is not None else ''}; stop with Ctrl-C")
                 if hint:
                     say(hint.replace("PORT", str(server.port)))
@@ -229,6 +260,8 @@ async def _serve(
                 count = server.connections
                 if page is not None:
                     await page.close()
+                if administration is not None:
+                    await administration.close()
                 await server.close()
                 if page is not None:
                     page.end_recording()
@@ -246,6 +279,31 @@ async def _start_management(server: BrokerServer, address: Address, *, allow_rem
         sockets = await bind_sockets(*address, allow_remote=allow_remote)
         await server.serve_management(sockets=sockets)
     say(f"management API at {server.management_url}/api")
+
+
+def _administration(namespace: Namespace | None, server: BrokerServer) -> AdministrationServer:
+    """Return the administration of a namespace of Service Bus, which doesn't listen yet."""
+    from amqp_sansio_azure.servicebus import ServiceBusNamespace
+    from amqp_sansio_azure.servicebus.administration import Administration
+    from amqp_sansio_azure.servicebus.http_server import AdministrationServer
+
+    assert isinstance(namespace, ServiceBusNamespace)
+
+    def settle() -> None:
+        server.hub.settle()
+        server.turn_soon()
+
+    return AdministrationServer(Administration(namespace), settle)
+
+
+async def _start_administration(
+    administration: AdministrationServer, address: Address, context: ssl.SSLContext | None, allow_remote: bool
+) -> None:
+    host, port = address
+    with _named("--administration"):
+        await administration.start(host, port, ssl=context, allow_remote=allow_remote)
+    scheme = "http" if context is None else "https"
+    say(f"administration at {scheme}://{f'[{host}]' if ':' in host else host}:{administration.port}")
 
 
 @contextmanager

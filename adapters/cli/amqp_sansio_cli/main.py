@@ -234,6 +234,18 @@ def _add_listening(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tls-key", metavar="FILE", type=_path, help="its key, if it is in another file")
 
 
+def _add_origin(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--origin",
+        metavar="ORIGIN",
+        type=_text,
+        action="append",
+        default=[],
+        help="pages from there may connect by WebSocket, such as https://app.example; may be given several times "
+        "(default: pages from the same address alone)",
+    )
+
+
 def _add_connection(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument(
         "--connection",
@@ -400,6 +412,7 @@ def _add_broker(broker: argparse.ArgumentParser) -> None:
     broker.add_argument(
         "--allow-remote", action="store_true", help="listen on an address that other machines can reach"
     )
+    _add_origin(broker)
     broker.add_argument("--anonymous", action="store_true", help="accept clients without a name")
     broker.add_argument(
         "--auto-create",
@@ -454,6 +467,12 @@ def _add_azure(azure: argparse.ArgumentParser) -> None:
         help="default: 127.0.0.1:5672; port 0 picks a free one; may be given several times",
     )
     azure.add_argument("--page", metavar="HOST:PORT", help="serve a live page, for reading with a browser (HTTP)")
+    azure.add_argument(
+        "--administration",
+        metavar="HOST:PORT",
+        help="serve Service Bus's administration, over HTTPS with --tls-cert, else HTTP (the emulator's port: 5300)",
+    )
+    _add_origin(azure)
     azure.add_argument("--record", metavar="FILE.pcapng", type=_path, help="append the octets of all connections")
     _add_listening(azure)
     azure.add_argument("--allow-remote", action="store_true", help="listen on an address that other machines can reach")
@@ -695,6 +714,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 dialect=arguments.dialect,
                 rabbitmq=arguments.rabbitmq,
                 auto_create=arguments.auto_create,
+                origins=arguments.origin,
             )
         case "azure":
             from .azure import azure_command
@@ -704,6 +724,8 @@ def _run(arguments: argparse.Namespace) -> int:
                 config=arguments.config,
                 keys=arguments.key,
                 page=arguments.page,
+                administration=arguments.administration,
+                origins=arguments.origin,
                 record=arguments.record,
                 record_secrets=arguments.record_secrets,
                 ready_file=arguments.ready_file,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import ssl as ssl_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from amqp_sansio_azure import AzureNamespace, settings_for
+from amqp_sansio_azure.certificate import self_signed
 from amqp_sansio_azure.servicebus import Options, Queue, Rule, ServiceBusNamespace, SqlFilter, Store, Topic
 from amqp_sansio_azure.servicebus.administration import Administration
 from amqp_sansio_azure.servicebus.config import load_config
@@ -14,7 +19,6 @@ from amqp_sansio_azure.servicebus.messages import ACTIVE, DEFERRED, SCHEDULED
 from .embedded import EmbeddedBroker
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Mapping
     from typing import Self
 
@@ -106,27 +110,64 @@ class ServiceBus(Azure):
         """Its entities, which belong to the broker's thread while it runs: see `call`."""
         super().__init__(self.namespace, **arguments)
         self._http: AdministrationServer | None = None
+        """The administration without TLS, once somebody has asked for it."""
+        self._https: AdministrationServer | None = None
+        """That with TLS."""
+        self._identity: Identity | None = None
+        """What that shows its clients."""
         if config is not None:
             load_config(self.namespace, config)
 
     def stop(self) -> None:
-        if self._http is not None and self.broker.is_running:
-            self.broker.run(self._http.close)
-        self._http = None
+        for each in (self._http, self._https):
+            if each is not None and self.broker.is_running:
+                self.broker.run(each.close)
+        self._http = self._https = None
+        if self._identity is not None:
+            self._identity.remove()
+        self._identity = None
         super().stop()
 
     @property
     def administration_port(self) -> int:
         """The port of the administration over HTTP (no TLS), which listens from the first use of this on."""
         if self._http is None:
-            made = AdministrationServer(Administration(self.namespace), self.broker.service.settle)
-
-            async def start() -> None:
-                await made.start("127.0.0.1", 0)
-
-            self.broker.run(start)
-            self._http = made
+            self._http = self._administration(None)
         return self._http.port
+
+    @property
+    def administration_connection_string(self) -> str:
+        """The connection string for administration clients, which use HTTPS whatever it says, on a port of its own that
+        listens from the first use of this on. They have to trust `certificate`.
+
+        >>> with ServiceBus() as service_bus:
+        ...     ServiceBusAdministrationClient.from_connection_string(
+        ...         service_bus.administration_connection_string, connection_verify=service_bus.certificate
+        ...     ).create_queue("orders")
+        """
+        if self._https is None:
+            self._https = self._administration(self._shown().context())
+        return self.connection_string.replace(f":{self.port};", f":{self._https.port};")
+
+    @property
+    def certificate(self) -> str:
+        """The path of the certificate of the administration over HTTPS, as PEM: it signs itself, for localhost and
+        127.0.0.1, and is another one each time. The file is there until the stop."""
+        return str(self._shown().certificate)
+
+    def _administration(self, ssl: ssl_module.SSLContext | None) -> AdministrationServer:
+        made = AdministrationServer(Administration(self.namespace), self.broker.service.settle)
+
+        async def start() -> None:
+            await made.start("127.0.0.1", 0, ssl=ssl)
+
+        self.broker.run(start)
+        return made
+
+    def _shown(self) -> Identity:
+        if self._identity is None:
+            self._identity = Identity()
+        return self._identity
 
     def queue(self, name: str, **options: Any) -> Entity:
         """Return a queue, made with these options (`amqp_sansio_azure.servicebus.Options`) if it isn't there.
@@ -184,6 +225,30 @@ class ServiceBus(Azure):
     def _do(self, function: Callable[[], _T]) -> _T:
         """Call a function where the namespace belongs to: in the broker's thread, if that runs."""
         return self.call(function) if self.broker.is_running else function()
+
+
+class Identity:
+    """A certificate of a test's own, with its key, in files, which is how the module ssl takes them."""
+
+    def __init__(self) -> None:
+        made = self_signed(os.urandom(32))
+        self._folder = TemporaryDirectory(prefix="amqp-sansio-")
+        """Nobody else may look into it."""
+        self.certificate: Final = Path(self._folder.name, "certificate.pem")
+        """What clients trust."""
+        self._key = Path(self._folder.name, "key.pem")
+        self.certificate.write_text(made.certificate)
+        self._key.write_text(made.key)
+
+    def context(self) -> ssl_module.SSLContext:
+        """Return the context of a server."""
+        context = ssl_module.create_default_context(ssl_module.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(self.certificate, self._key)
+        return context
+
+    def remove(self) -> None:
+        """Remove the files."""
+        self._folder.cleanup()
 
 
 class Entity:

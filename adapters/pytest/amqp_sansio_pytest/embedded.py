@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl as ssl_module
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
 
 from amqp_sansio.amqp_0_9_1 import BasicProperties, get_dialect
@@ -63,6 +63,7 @@ class EmbeddedBroker:
     | `record` | a pcapng file for all octets |
     | `world` | an `amqp_sansio.testing.simulate.World` to run in |
     | `namespace` | nodes of one's own for clients of 1.0 (`amqp_sansio.broker.nodes`) |
+    | `origins` | of pages in browsers that may connect by WebSocket, beside those of the broker's own address |
 
     >>> with EmbeddedBroker(definitions={"queues": ["jobs"]}) as broker:
     ...     broker.publish(b"hello", routing_key="jobs")
@@ -87,6 +88,7 @@ class EmbeddedBroker:
         record_secrets: bool = False,
         world: World | None = None,
         namespace: Namespace | None = None,
+        origins: Collection[str] = (),
     ) -> None:
         if clock not in ("virtual", "real"):
             raise ValueError(f'the clock is "virtual" or "real", not {clock!r}')
@@ -96,7 +98,7 @@ class EmbeddedBroker:
             users=dict(users), vhosts=tuple(vhosts), history=history, seed=base.seed or SEED, **changes
         )
         self._definitions = definitions
-        self._listen = (port, ssl, record, record_secrets, namespace)
+        self._listen = (port, ssl, record, record_secrets, namespace, origins)
         self._hosting: Hosting = InThread() if world is None else InWorld(world)
         self._service: Service | None = None
         self.clock: Final = Clock(self, virtual=clock == "virtual" and world is None)

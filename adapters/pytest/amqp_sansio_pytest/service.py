@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl as ssl_module
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -54,6 +54,7 @@ class Service:
         record: RecordTarget | None,
         record_secrets: bool,
         namespace: Namespace | None,
+        origins: Collection[str],
     ) -> None:
         """Listen. Raises OSError."""
         self._server = await serve_broker(
@@ -66,6 +67,7 @@ class Service:
             clock=self.clock,
             faults=self.paths,
             namespace=namespace,
+            origins=origins,
         )
         self.paths.hub = self._server.hub
 

@@ -33,6 +33,10 @@ class Violation(Exception):
         )
 
 
+class LateViolation(Violation):
+    """A frame on a channel whose session its sender has just ended: it does nothing, and nothing ends by it."""
+
+
 def misuse(violation: Violation) -> LocalProtocolError:
     """Make the error for a caller whose command would break a rule."""
     return LocalProtocolError(str(violation), rule=f"1.0/{violation.rule}")

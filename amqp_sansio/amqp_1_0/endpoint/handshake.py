@@ -51,7 +51,7 @@ from ..codec.performatives import (
     decode_frame_body,
 )
 from ..codec.values import Symbol
-from ..codec.violation import Violation, misuse
+from ..codec.violation import LateViolation, Violation, misuse
 from ..model import hints, states
 from ..model.harm import decoded
 from ..model.link_state import SessionViolation, number_of
@@ -691,6 +691,9 @@ class Handshake(SaslExchange[Config]):
     def _fail(self, error: Violation | CodecError | LocalProtocolError) -> None:
         """The peer broke a rule, or stopped the reading of a frame in another way: queue the reply that the
         specification demands and the event that says so."""
+        if isinstance(error, LateViolation):
+            # Section 2.5.5 has no answer to it: its session is gone, and the others have nothing to do with it.
+            return
         violation = _violation_of(error)
         if not isinstance(violation, SessionViolation) or self._stage is Stage.CLOSING:
             self._fail_connection(violation)

@@ -399,9 +399,10 @@ class EndpointModel(ConnectionModel):
     # The peer's frames.
 
     def has_ended(self, channel: int) -> bool:
-        """Whether the session of the peer's channel has sent its end: what it can't take any more goes by."""
-        session: Any = self.halves[1 - self._side].channels.get(channel)
-        return session is not None and session.own.state is ENDED
+        """Whether either end has ended the session of the peer's channel: what can't be read there goes by."""
+        peer = self.halves[1 - self._side]
+        session: Any = peer.channels.get(channel)
+        return channel in peer.ended_on or (session is not None and session.own.state is ENDED)
 
     def receive(self, channel: int, performative: Any, payload: bytes) -> None:
         """Take a frame from begin to end. Raises Violation; those of links and sessions go to `fail`."""

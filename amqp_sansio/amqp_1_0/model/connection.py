@@ -36,7 +36,7 @@ from ..codec.performatives import (
     SaslResponse,
     Transfer,
 )
-from ..codec.violation import Violation
+from ..codec.violation import LateViolation, Violation
 from . import states
 from .link_state import CLIENT, SERVER, DeliveryModel, LinkModel, SessionHalf, SessionModel
 from .states import MAPPED, ConnectionInput
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 class Half:
     """The half of a connection that one side has sent."""
 
-    __slots__ = ("assumed", "channels", "open", "state")
+    __slots__ = ("assumed", "channels", "ended_on", "open", "state")
 
     def __init__(self) -> None:
         # A row of the table CONNECTION, moved by the side's header, open, close and whatever is between.
@@ -60,6 +60,9 @@ class Half:
         self.open: Open | None = None
         # The sessions that it has begun or answered and not left, by the channel on which it sends.
         self.channels: dict[int, SessionModel] = {}
+        # The channels on which it has ended a session and begun none since, the last ones: what it sends there comes
+        # late and is discarded.
+        self.ended_on: dict[int, None] = {}
         # Whether its stream wasn't seen from the start, so that unknown channels and handles are no fault of it.
         # Observers only, and for each frame anew.
         self.assumed = False
@@ -84,11 +87,19 @@ class Half:
 
     def put(self, channel: int, session: SessionModel) -> None:
         """The side sends a session on this channel, as far as was seen."""
+        self.ended_on.pop(channel, None)
         self.channels[channel] = session
 
     def drop(self, channel: int) -> SessionModel | None:
         """The side sends no session on this channel any more; the one that it sent."""
         return self.channels.pop(channel, None)
+
+    def leave(self, channel: int) -> None:
+        """The side has ended its session on this channel."""
+        self.ended_on.pop(channel, None)
+        if len(self.ended_on) >= MOST_LEFT:
+            del self.ended_on[next(iter(self.ended_on))]
+        self.ended_on[channel] = None
 
     def keep_open(self, frame: Open) -> None:
         """Keep this of the side's open, which is larger than what rules need of it."""
@@ -214,8 +225,12 @@ class ConnectionModel:
         self._check_channel(side, channel, what)
         if half.assumed and session is None:
             return self._assume_session(side, channel)
+        rule = "transport/session.state/unmapped"
+        if channel in half.ended_on:
+            text = f"{what} on channel {channel} behind the end of its session"
+            raise LateViolation(conditions.NOT_ALLOWED, text, rule=rule, channel=channel)
         text = f"{what} on channel {channel}, where no session has begun"
-        raise Violation(conditions.NOT_ALLOWED, text, rule="transport/session.state/unmapped", channel=channel)
+        raise Violation(conditions.NOT_ALLOWED, text, rule=rule, channel=channel)
 
     def _assume_session(self, side: int, channel: int) -> SessionModel:
         """A session whose begin wasn't seen, and whose other half may already be known on the same channel."""
@@ -270,6 +285,7 @@ class ConnectionModel:
             own.window_limit = own.next_outgoing_id
             own.window_known = own.window_limit
         half.channels[channel] = session
+        half.ended_on.pop(channel, None)
         return session, answers
 
     def _answered(self, side: int, channel: int, remote_channel: int) -> SessionModel:
@@ -289,6 +305,7 @@ class ConnectionModel:
         session = self.session(side, channel, "end")
         half = session.halves[side]
         half.state = states.SESSION[half.state][states.SessionInput.END]
+        self.halves[side].leave(channel)
         other = session.halves[1 - side]
         if other.state is states.Session.UNMAPPED and session.initiator is not None:
             # Its begin is still to come, and will name this channel.
@@ -352,6 +369,8 @@ class ConnectionModel:
         return session, session.step_disposition(side, frame)
 
 
+MOST_LEFT: Final = 256
+"""Channels of a side whose ended sessions are remembered."""
 _NOTHING: Final = (None, None, None)
 _SIDES: Final = ("the client", "the server")
 

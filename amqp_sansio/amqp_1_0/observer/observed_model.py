@@ -16,7 +16,7 @@ from ...limits import Limits
 from ..codec.composite import Composite
 from ..codec.decode import Map
 from ..codec.performatives import Attach, Begin, Close, Detach, Disposition, End, Flow, Open, SaslInit, Transfer
-from ..codec.violation import Violation
+from ..codec.violation import LateViolation, Violation
 from ..model import states
 from ..model.connection import SASL_FRAMES, ConnectionModel
 from ..model.link_state import Rules, SessionModel, named
@@ -326,7 +326,7 @@ class ObservedModel(ConnectionModel):
             answers = self._step(side, channel, frame, size, seq)
         except Violation as violation:
             broken = violation
-            if broken.rule != _TOO_MUCH:
+            if broken.rule != _TOO_MUCH and not isinstance(broken, LateViolation):
                 self._force(side, channel, frame, size, count)
             if doubt and broken.rule not in _EVER_WRONG:
                 broken = None
@@ -412,6 +412,7 @@ class ObservedModel(ConnectionModel):
             session = half.drop(channel)
             if session is not None:
                 session.halves[side].end_as_told()
+                half.leave(channel)
                 self.ended(session, side)
         elif isinstance(frame, Begin):
             half.drop(channel)

@@ -14,6 +14,7 @@ import pytest
 from amqp_sansio import By, Closed, Failed, Scope, Side
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0 import LinkClosed
+from amqp_sansio.amqp_1_0.model.connection import MOST_LEFT
 from tests.kit.facing import BOTH_SIDES
 from tests.kit.links_1_0 import BODY, Mapped, attach, begin, flow, transfer
 from tests.kit.octets_1_0 import octets_of
@@ -105,6 +106,57 @@ def test_a_session_that_ends_drops_faults(side: Side, condition: str) -> None:
     (closed,) = [each for each in facing.of(Closed) if each.scope is Scope.SESSION]
     assert closed.report.by is By.LOCAL
     assert facing.end.is_open
+
+
+def behind_an_end() -> Iterator[tuple[str, bytes]]:
+    """Frames for a session on channel 0 that is no more; a begin would be another one."""
+    yield from of_sessions_but_begins()
+    yield "detach", octets_of(amqp.Detach(0, True))
+    yield "end", octets_of(amqp.End())
+    yield "end with an error", octets_of(amqp.End(amqp.Error(amqp.Symbol("amqp:internal-error"))))
+
+
+def of_sessions_but_begins() -> Iterator[tuple[str, bytes]]:
+    """Frames for the session on channel 0 that need it."""
+    return (each for each in of_sessions() if "begin" not in each[0])
+
+
+@BOTH_SIDES
+@pytest.mark.parametrize("first", ["the peer", "this end", "this end with an error", "the peer, unanswered"])
+@pytest.mark.rule("1.0/transport/session.state/unmapped")
+def test_a_peer_that_goes_on_behind_its_end_harms_nothing(side: Side, first: str) -> None:
+    """azure-servicebus for Python detaches links behind the end of their session."""
+    facing = Mapped.begun(side)
+    facing.receiver()
+    if first == "the peer, unanswered":
+        # Both on channel 1: its begin and its end, before this end has answered the begin.
+        facing.feed(octets_of(begin(None), 1), octets_of(amqp.End(), 1))
+    elif first != "the peer":
+        facing.session.close("amqp:internal-error" if "error" in first else "")
+    facing.feed(octets_of(amqp.End()))
+    facing.forget()
+    passes_over(facing, behind_an_end())
+    assert facing.end.is_open
+    # Another session on the same channel is judged as ever.
+    facing.feed(octets_of(begin(None)))
+    facing.forget()
+    facing.feed(octets_of(amqp.Detach(9, True)))
+    (failed,) = facing.of(Failed)
+    assert failed.scope is Scope.SESSION
+    assert facing.end.is_open
+
+
+@BOTH_SIDES
+def test_the_ended_sessions_that_are_remembered_are_bounded(side: Side) -> None:
+    facing = Mapped.begun(side)
+    for channel in range(1, MOST_LEFT + 2):
+        facing.feed(octets_of(begin(None), channel), octets_of(amqp.End(), channel))
+    facing.forget()
+    passes_over(facing, iter([("the last", octets_of(amqp.Detach(0), MOST_LEFT + 1))]))
+    passes_over(facing, iter([("the oldest that is known", octets_of(amqp.Detach(0), 2))]))
+    facing.feed(octets_of(amqp.Detach(0), 1))
+    (failed,) = facing.of(Failed)
+    assert failed.scope is Scope.CONNECTION
 
 
 @BOTH_SIDES

@@ -15,6 +15,7 @@ from amqp_sansio.amqp_1_0 import (
     Close,
     Data,
     Detach,
+    Disposition,
     End,
     Error,
     Flow,
@@ -77,6 +78,14 @@ _ONCE: list[tuple[str, Callable[[], Talk10]]] = [
     ("transport/close/nothing-after", lambda: opened().client(Close(), End(), Detach(0))),
     ("transport/open/channel-max", lambda: opened().client(begin(), channel=256)),
     ("transport/session.state/unmapped", lambda: opened().client(frame(End(), channel=9))),
+    *[
+        ("transport/session.state/unmapped", lambda late=late: opened().client(End()).server(End()).client(late))
+        for late in (Detach(0), End(), _credit(), transfer(0, X), Disposition(True, 0), _attach())
+    ],
+    *[
+        ("transport/session.state/unmapped", lambda late=late: opened().client(End()).server(End()).server(late))
+        for late in (Detach(0), End(), _credit(), Disposition(True, 0), _attach())
+    ],
     ("transport/session.state/mapped", lambda: opened().client(begin())),
     ("transport/session/remote-channel-answer", lambda: opened().client(begin(7), channel=9)),
     ("transport/link/handle-in-use", lambda: opened().client(_attach(handle=0))),

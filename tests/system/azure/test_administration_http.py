@@ -1,8 +1,10 @@
-"""The administration's port: requests as they shouldn't be get a status, and the next one is served."""
+"""The administration's ports: requests as they shouldn't be get a status, and the next one is served."""
 
 from __future__ import annotations
 
 import socket
+import ssl
+from pathlib import Path
 
 import pytest
 
@@ -51,3 +53,32 @@ def test_a_client_that_leaves_does_no_harm(service_bus: ServiceBus) -> None:
             client.sendall(octets)
     assert asked(port, REQUESTS["a list"][0]).startswith(b"HTTP/1.1 200 ")
     assert service_bus.broker.errors == []
+
+
+def asked_securely(service_bus: ServiceBus, context: ssl.SSLContext, host: str) -> bytes:
+    port = int(service_bus.administration_connection_string.partition(":")[2].partition(":")[2].partition(";")[0])
+    client = socket.create_connection(("127.0.0.1", port), timeout=30)
+    with client, context.wrap_socket(client, server_hostname=host) as wrapped:
+        wrapped.sendall(REQUESTS["a list"][0])
+        return wrapped.recv(65_536)
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+def test_it_is_served_over_tls(service_bus: ServiceBus, host: str) -> None:
+    strict = ssl.create_default_context(cafile=service_bus.certificate)
+    strict.verify_flags |= ssl.VERIFY_X509_STRICT
+    assert asked_securely(service_bus, strict, host).startswith(b"HTTP/1.1 200 ")
+    with pytest.raises(ssl.SSLCertVerificationError):
+        asked_securely(service_bus, strict, "example.com")
+    with pytest.raises(ssl.SSLCertVerificationError):
+        asked_securely(service_bus, ssl.create_default_context(), host)
+    assert service_bus.broker.errors == []
+
+
+def test_its_certificate_is_another_one_each_time_and_gone_with_it() -> None:
+    with ServiceBus() as one, ServiceBus() as other:
+        paths = [Path(each.certificate) for each in (one, other)]
+        first, second = [path.read_text() for path in paths]
+        assert first != second
+        assert [each.name for each in paths[0].parent.iterdir()] != []
+    assert not any(path.parent.exists() for path in paths)

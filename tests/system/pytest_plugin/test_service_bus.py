@@ -1,6 +1,7 @@
 """The fixture `service_bus`: entities, figures, the clock, and a client of this project over a real socket."""
 
 import json
+import socket
 import time
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from amqp_sansio.amqp_1_0 import Accepted
 from amqp_sansio.errors import LinkEnded
 from amqp_sansio_pytest import ServiceBus
 from amqp_sansio_sync import connect
+from tests.system.cli.test_azure_command import upgrade
 
 pytest_plugins = ["pytester"]
 
@@ -83,6 +85,14 @@ def test_entities_of_a_file(tmp_path: Path) -> None:
     with ServiceBus(config=path) as service_bus:
         assert service_bus.queue("orders").active == 0
         assert service_bus.namespace.name == "ns"
+
+
+def test_pages_of_other_origins_are_let_in() -> None:
+    with ServiceBus(origins=["https://app.example"]) as service_bus:
+        for origin, status in (("https://app.example", b"101"), ("https://evil.example", b"403")):
+            with socket.create_connection(("127.0.0.1", service_bus.port), timeout=30) as client:
+                client.sendall(upgrade(service_bus.port, origin))
+                assert client.recv(100).startswith(b"HTTP/1.1 " + status)
 
 
 def test_it_is_ready_at_once() -> None:

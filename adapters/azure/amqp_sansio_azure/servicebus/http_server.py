@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl as ssl_module
 from collections.abc import Callable
 
 from amqp_sansio_asyncio.http_server import HttpAnswer, HttpBounds, HttpRequest, HttpServer
@@ -22,9 +23,11 @@ class AdministrationServer:
         self.port = 0
         """The port it listens on."""
 
-    async def start(self, host: str, port: int) -> None:
-        """Listen. Raises OSError."""
-        self.port = await self._server.start(host, port)
+    async def start(
+        self, host: str, port: int, *, ssl: ssl_module.SSLContext | None = None, allow_remote: bool = False
+    ) -> None:
+        """Listen, for HTTPS with `ssl`. Raises OSError, and ValueError as `bind_sockets`."""
+        self.port = await self._server.start(host, port, ssl=ssl, allow_remote=allow_remote)
 
     async def close(self) -> None:
         """Listen no more."""

@@ -116,7 +116,7 @@ class ManagementNode(RequestNode):
             return self._scheduling(request)
         if name == "update-disposition":
             self.entities.require(request.link.peer, LISTEN, self.path)
-            return Reply(), self._disposition(request)
+            return Reply(), self._disposition(request).bound()
         raise self.refusal(NOT_IMPLEMENTED, f"'{request.operation[:100]}' takes no part in transactions.")
 
     def refusal(self, condition: str, text: str) -> Refusal:

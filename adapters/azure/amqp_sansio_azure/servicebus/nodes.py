@@ -29,6 +29,7 @@ from .stores import DESCRIPTION, REASON, Service
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Self
 
     from amqp_sansio.amqp_1_0 import Delivery, DeliveryState
     from amqp_sansio.broker.nodes import Peer
@@ -65,6 +66,9 @@ class EntityHost(Host, Service, Protocol):
 
 class EntityNode(Node):
     """One entity, or a sub-queue: `store` has its messages."""
+
+    # The SDKs for Java and .NET wait for an answer before they go on; the lock holds the message, not its delivery.
+    settles_retired = True
 
     def __init__(self, host: EntityHost, store: Store, *, takes_messages: bool) -> None:
         self.host = host
@@ -185,9 +189,7 @@ class EntityNode(Node):
 
     def retire(self, link: Attachment, tags: tuple[bytes, ...], outcome: DeliveryState | None) -> Step | None:
         self.host.used(link)
-        for tag in tags:
-            self.store.held(tag)
-        return SettleStep(self.store, tags, outcome)
+        return SettleStep(self.store, tags, outcome).bound()
 
 
 class LinkTaker:
@@ -320,9 +322,18 @@ class SettleStep(Step):
             return "a message of a dead-letter queue can't be dead-lettered"
         return ""
 
+    def bound(self) -> Self:
+        """Return it, for a transaction: its locks are no other step's until that ends. Raises Refusal."""
+        self.store.bind(self.tags)
+        return self
+
     def commit(self) -> None:
+        self.store.unbind(self.tags)
         for tag in self.tags:
             settle(self.store, tag, self.outcome)
+
+    def roll_back(self) -> None:
+        self.store.unbind(self.tags)
 
 
 def settle(store: Store, token: bytes, outcome: DeliveryState | None) -> None:

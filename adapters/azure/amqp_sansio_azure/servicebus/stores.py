@@ -138,6 +138,8 @@ class Store:
         """The last number given."""
         self._ready: list[int] = []
         self._locked: dict[bytes, Stored] = {}
+        self._bound: set[bytes] = set()
+        """The tokens of locks whose messages a transaction decides on."""
         self._takers: list[Taker] = []
         self._seekers: list[Taker] = []
         """Those who wait for any session."""
@@ -342,6 +344,22 @@ class Store:
             )
             raise self.service.refusal(MESSAGE_LOCK_LOST, text, self.path)
         return found
+
+    def bind(self, tokens: Iterable[bytes]) -> None:
+        """A transaction decides what becomes of the messages of these locks, until `unbind`. Raises Refusal, also where
+        another step of a transaction does."""
+        bound: set[bytes] = set()
+        for token in tokens:
+            self.held(token)
+            if token in self._bound or token in bound:
+                text = "The outcome of the message is decided by a transaction already."
+                raise self.service.refusal(NOT_ALLOWED, text, self.path)
+            bound.add(token)
+        self._bound |= bound
+
+    def unbind(self, tokens: Iterable[bytes]) -> None:
+        """The transaction has ended."""
+        self._bound.difference_update(tokens)
 
     def complete(self, token: bytes) -> None:
         """Remove a message for good. Raises Refusal."""

@@ -212,9 +212,13 @@ class Coordination:
     def retire_at_node(self, found: Attachment, pendings: tuple[Any, ...], state: TransactionalState) -> None:
         """Have a node of the namespace carry out an outcome once the transaction succeeds (part 4 section 4.4.2).
 
-        A delivery that the controller doesn't settle is settled with the transaction.
+        A delivery that the controller doesn't settle is settled with the transaction, or at once if the node wants it.
         """
         sender: Any = found.link
+        # What was settled here, or retired with a settlement, is decided.
+        pendings = tuple([each for each in pendings if each.key[2] in found.undecided])
+        if not pendings:
+            return
         booked = self.resource.retire(sender, pendings, state)
         if booked is None:
             self._sweep()
@@ -231,9 +235,13 @@ class Coordination:
             if each.done:
                 found.undecided.pop(each.key[2], None)
         tags: tuple[bytes, ...] = tuple([each.key[2] for each in pendings if not each.done])
-        if tags:
-            outcome: Any = state.outcome
-            work.told.append((found, tags, outcome))
+        if not tags:
+            return
+        if found.node is not None and found.node.settles_retired:
+            found.settle(tags, state)
+            return
+        outcome: Any = state.outcome
+        work.told.append((found, tags, outcome))
 
     def acquire(self, link: OutgoingLink, event: CreditChanged) -> bool:
         """Apply the transaction that a flow may name to subsequent deliveries (part 4 section 4.4.3); return False if

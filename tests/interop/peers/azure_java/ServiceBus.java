@@ -12,7 +12,9 @@ import com.azure.messaging.servicebus.administration.models.CreateRuleOptions;
 import com.azure.messaging.servicebus.administration.models.SqlRuleAction;
 import com.azure.messaging.servicebus.administration.models.SqlRuleFilter;
 import com.azure.messaging.servicebus.models.AbandonOptions;
+import com.azure.messaging.servicebus.models.CompleteOptions;
 import com.azure.messaging.servicebus.models.DeadLetterOptions;
+import com.azure.messaging.servicebus.models.DeferOptions;
 import com.azure.messaging.servicebus.models.ServiceBusReceiveMode;
 import com.azure.messaging.servicebus.models.SubQueue;
 import com.fasterxml.jackson.databind.JsonNode;
@@ -299,6 +301,7 @@ final class ServiceBus {
             return bodies(take(receiver(), 2, WAIT));
         });
         all.put("transactions", this::transactions);
+        all.put("settlingInTransactions", this::settlingInTransactions);
         return all;
     }
 
@@ -564,5 +567,24 @@ final class ServiceBus {
         sender.commitTransaction(done);
         // One that comes while nobody waits is given back, and comes again behind the other.
         return list(before, bodies(take(from, 2, WAIT)).stream().sorted().toList());
+    }
+
+    // What a transaction settles is settled at its end; a rollback leaves the lock.
+    private Object settlingInTransactions() {
+        sender().sendMessages(numbers(0, 5));
+        ServiceBusReceiverClient from = receiver();
+        List<ServiceBusReceivedMessage> found = take(from, 5, WAIT);
+        var failed = from.createTransaction();
+        from.complete(found.get(0), new CompleteOptions().setTransactionContext(failed));
+        from.rollbackTransaction(failed);
+        from.renewMessageLock(found.get(0));
+        var done = from.createTransaction();
+        from.complete(found.get(1), new CompleteOptions().setTransactionContext(done));
+        from.abandon(found.get(2), new AbandonOptions().setTransactionContext(done));
+        from.defer(found.get(3), new DeferOptions().setTransactionContext(done));
+        from.deadLetter(found.get(4), new DeadLetterOptions().setDeadLetterReason("bad").setTransactionContext(done));
+        from.commitTransaction(done);
+        ServiceBusReceivedMessage again = one(receiver());
+        return list(again.getBody().toString(), again.getDeliveryCount());
     }
 }
