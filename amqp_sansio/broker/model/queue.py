@@ -229,7 +229,7 @@ class Consumer:
         if not acquires:
             self.kept += _CURSOR * (queue.levels_high + 1)
         self.learned = 0
-        """The number in `Queue.returns` up to which it has declined, below `passed`, all that came back."""
+        """The number in `Queue.came_back` up to which it has declined, below `passed`, all that came back."""
         self.declined: dict[Entry, int] = {}
         """Messages that came back after that and were declined again, with the number of that return."""
         self.cursors: list[int] = []
@@ -266,7 +266,7 @@ class Consumer:
         passed = self.passed.get(entry.priority)
         if passed is None or entry.position > passed:
             return False
-        returns = self.queue.returns
+        returns = self.queue.came_back
         if returns is None:
             return True
         number = returns.number_of(entry)
@@ -298,7 +298,7 @@ class Consumer:
     def starts_at(self, level: int) -> int:
         """Return a position in a level up to which it has declined all messages."""
         start = self.passed.get(level, -1)
-        returns = self.queue.returns
+        returns = self.queue.came_back
         if returns is None or returns.last == self.learned:
             return start
         self.learn(returns)
@@ -502,6 +502,7 @@ class Queue(Destination):
         "blocked_at",
         "blocking",
         "browsers",
+        "came_back",
         "choosy",
         "consumers",
         "cramped",
@@ -539,7 +540,6 @@ class Queue(Destination):
         "ready",
         "regrouped",
         "returning",
-        "returns",
         "searched",
         "showing",
         "standby",
@@ -638,7 +638,7 @@ class Queue(Destination):
         """Those that have seen everything and have room, by `Consumer.cursors`: most have the same."""
         self.choosy = 0
         """Number of acquiring consumers that may leave messages to others."""
-        self.returns: Returns[Entry] | None = None
+        self.came_back: Returns[Entry] | None = None
         """The messages that came back since consumers remember what they have declined; None: none does."""
         self.offered: list[int] = []
         """By level, the position up to which the whole rotation has declined the available messages."""
@@ -807,8 +807,8 @@ class Queue(Destination):
         if self.was_scanned:
             level = entry.priority
             self.offered[level] = min(self.offered[level], entry.position - 1)
-        if self.returns is not None:
-            self.returns.add(entry, self.ready)
+        if self.came_back is not None:
+            self.came_back.add(entry, self.ready)
         self.put(entry)
 
     def archive(self, entry: Entry, why: EntryInput) -> None:
@@ -945,8 +945,8 @@ class Queue(Destination):
         self.had_consumer = True
         self.deliveries += 1
         consumer.served = self.deliveries
-        if self.returns is not None:
-            consumer.learned = self.returns.last
+        if self.came_back is not None:
+            consumer.learned = self.came_back.last
         if not consumer.acquires:
             self.browsers[consumer.number] = consumer
             consumer.cursors = [-1] * (self.levels_high + 1)
@@ -973,7 +973,7 @@ class Queue(Destination):
         elif consumer.is_choosy:
             self.choosy -= 1
         if not self.consumers:
-            self.returns = None
+            self.came_back = None
         if self.groups and not self.options.shared_groups:
             self.groups = {group: hold for group, hold in self.groups.items() if hold.who is not consumer}
             self.regrouped += 1
@@ -1016,9 +1016,9 @@ class Queue(Destination):
 
     def numbered_returns(self) -> Returns[Entry]:
         """Return the numbers of the messages that come back, from now on if they weren't numbered."""
-        if self.returns is None:
-            self.returns = Returns()
-        return self.returns
+        if self.came_back is None:
+            self.came_back = Returns()
+        return self.came_back
 
     def rest(self, consumer: Consumer) -> None:
         """Remove a consumer from the rotation, until it is woken."""
