@@ -22,7 +22,7 @@ REPLAY: Final = 3762595999
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 1232547282
+BROKER: Final = 4010844666
 """A broker with its clients."""
 
 __all__ = [

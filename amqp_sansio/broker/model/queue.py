@@ -229,7 +229,7 @@ class Consumer:
         if not acquires:
             self.kept += _CURSOR * (queue.levels_high + 1)
         self.learned = 0
-        """The number in `Queue.came_back` up to which it has declined, below `passed`, all that came back."""
+        """The number in `Queue.comebacks` up to which it has declined, below `passed`, all that came back."""
         self.declined: dict[Entry, int] = {}
         """Messages that came back after that and were declined again, with the number of that return."""
         self.cursors: list[int] = []
@@ -266,7 +266,7 @@ class Consumer:
         passed = self.passed.get(entry.priority)
         if passed is None or entry.position > passed:
             return False
-        returns = self.queue.came_back
+        returns = self.queue.comebacks
         if returns is None:
             return True
         number = returns.number_of(entry)
@@ -278,7 +278,7 @@ class Consumer:
         if entry.group is not None:
             # It may want the message as soon as nobody else has others of the group.
             return
-        returns = self.queue.numbered_returns()
+        returns = self.queue.number_returns()
         passed = self.passed.get(entry.priority, -1)
         if floor <= passed < entry.position:
             self.passed[entry.priority] = entry.position
@@ -298,7 +298,7 @@ class Consumer:
     def starts_at(self, level: int) -> int:
         """Return a position in a level up to which it has declined all messages."""
         start = self.passed.get(level, -1)
-        returns = self.queue.came_back
+        returns = self.queue.comebacks
         if returns is None or returns.last == self.learned:
             return start
         self.learn(returns)
@@ -502,8 +502,8 @@ class Queue(Destination):
         "blocked_at",
         "blocking",
         "browsers",
-        "came_back",
         "choosy",
+        "comebacks",
         "consumers",
         "cramped",
         "creator",
@@ -638,7 +638,7 @@ class Queue(Destination):
         """Those that have seen everything and have room, by `Consumer.cursors`: most have the same."""
         self.choosy = 0
         """Number of acquiring consumers that may leave messages to others."""
-        self.came_back: Returns[Entry] | None = None
+        self.comebacks: Returns[Entry] | None = None
         """The messages that came back since consumers remember what they have declined; None: none does."""
         self.offered: list[int] = []
         """By level, the position up to which the whole rotation has declined the available messages."""
@@ -807,8 +807,8 @@ class Queue(Destination):
         if self.was_scanned:
             level = entry.priority
             self.offered[level] = min(self.offered[level], entry.position - 1)
-        if self.came_back is not None:
-            self.came_back.add(entry, self.ready)
+        if self.comebacks is not None:
+            self.comebacks.add(entry, self.ready)
         self.put(entry)
 
     def archive(self, entry: Entry, why: EntryInput) -> None:
@@ -945,8 +945,8 @@ class Queue(Destination):
         self.had_consumer = True
         self.deliveries += 1
         consumer.served = self.deliveries
-        if self.came_back is not None:
-            consumer.learned = self.came_back.last
+        if self.comebacks is not None:
+            consumer.learned = self.comebacks.last
         if not consumer.acquires:
             self.browsers[consumer.number] = consumer
             consumer.cursors = [-1] * (self.levels_high + 1)
@@ -973,7 +973,7 @@ class Queue(Destination):
         elif consumer.is_choosy:
             self.choosy -= 1
         if not self.consumers:
-            self.came_back = None
+            self.comebacks = None
         if self.groups and not self.options.shared_groups:
             self.groups = {group: hold for group, hold in self.groups.items() if hold.who is not consumer}
             self.regrouped += 1
@@ -1014,11 +1014,11 @@ class Queue(Destination):
         else:
             turns.insert(bisect_left(turns, consumer.served, key=_served), consumer)
 
-    def numbered_returns(self) -> Returns[Entry]:
+    def number_returns(self) -> Returns[Entry]:
         """Return the numbers of the messages that come back, from now on if they weren't numbered."""
-        if self.came_back is None:
-            self.came_back = Returns()
-        return self.came_back
+        if self.comebacks is None:
+            self.comebacks = Returns()
+        return self.comebacks
 
     def rest(self, consumer: Consumer) -> None:
         """Remove a consumer from the rotation, until it is woken."""
