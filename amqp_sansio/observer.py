@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ._core.snapshot import Laid
 from ._ground.frame_head import FrameHead
 from ._ground.layouts import OBSERVER
 from ._watching.holders import Consumer, Holder
@@ -81,7 +82,7 @@ BODIES: Final = ("keep", "hash", "all", "size")
 """Options for the bodies of messages."""
 
 
-class Observer:
+class Observer(Laid):
     """Observes one connection of any version: octets of both sides in, events out.
 
     The senders have any two labels ("10.0.0.1:40000"). `client` is the client's label, if known; `from_start` whether
@@ -104,6 +105,9 @@ class Observer:
     Identified
     Observed protocol-header
     """
+
+    _LAYOUT = OBSERVER
+    _WHAT = "an observer"
 
     __slots__ = (
         "_account",
@@ -496,15 +500,6 @@ class Observer:
         self._held = []
         self._held_size = 0
         self._scouts = {}
-
-    def __getstate__(self) -> tuple[object, ...]:
-        return (OBSERVER, *[getattr(self, name) for name in self.__slots__])
-
-    def __setstate__(self, state: tuple[object, ...]) -> None:
-        if state[0] != OBSERVER:
-            raise LocalProtocolError(f"the state of an observer has layout {state[0]}, this release reads {OBSERVER}")
-        for name, value in zip(self.__slots__, state[1:], strict=True):
-            setattr(self, name, value)
 
 
 def frame_head(octets: bytes, version: Version) -> FrameHead | None:

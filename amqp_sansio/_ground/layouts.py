@@ -6,23 +6,23 @@ from __future__ import annotations
 
 from typing import Final
 
-CLASSIC: Final = 2263247481
+CLASSIC: Final = 420611255
 """A connection of 0-8 or 0-9-1."""
-AMQP_0_10: Final = 3093032125
+AMQP_0_10: Final = 4022151934
 """A connection of 0-10."""
-AMQP_1_0: Final = 2449639196
+AMQP_1_0: Final = 2704559178
 """A connection of 1.0."""
-SESSION_0_10: Final = 2558565646
+SESSION_0_10: Final = 3071816337
 """The state of a detached session of 0-10."""
-OBSERVER: Final = 918292024
+OBSERVER: Final = 3560970062
 """An observer of any version."""
-LIFECYCLE: Final = 219778551
+LIFECYCLE: Final = 1966179357
 """A lifecycle of messages."""
-REPLAY: Final = 3614673531
+REPLAY: Final = 3515699651
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 1405576967
+BROKER: Final = 4049733593
 """A broker with its clients."""
 
 __all__ = [

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from .._core.snapshot import Slotted
 from .direction import OVERHEAD, Direction, Ready
 from .records import ACK, ConnectionEnd, ConnectionStart, Item, StreamDamage, StreamData, StreamGap, endpoint
 
@@ -19,7 +20,7 @@ _AGAIN_NS: Final = 500_000_000
 """A SYN so much later isn't the first one captured twice: it is sent again after a second (RFC 6298 section 2.1)."""
 
 
-class Connection:
+class Connection(Slotted):
     """The state of one connection and of its output.
 
     `calm` says that all output is done and nothing is missing, so that octets in order may pass straight through.
@@ -94,13 +95,6 @@ class Connection:
         self.refused = False  # the RST answers the SYN
         self.repeated = False  # the SYN came again, so much later that it was sent again
         self.reset_offset = 0
-
-    def __getstate__(self) -> tuple[object, ...]:
-        return tuple([getattr(self, name) for name in self.__slots__])
-
-    def __setstate__(self, state: tuple[object, ...]) -> None:
-        for name, value in zip(self.__slots__, state, strict=True):
-            setattr(self, name, value)
 
     def sides(self, segment: Segment) -> tuple[Direction, Direction]:
         """Return the direction of the segment, and the other one."""

@@ -9,6 +9,8 @@ from bisect import bisect_left
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from .._core.snapshot import Slotted
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -55,7 +57,7 @@ _NONE: Final[deque[Any]] = deque(maxlen=0)
 """A deque without items has room for 64."""
 
 
-class Direction:
+class Direction(Slotted):
     """One direction. Positions are offsets from `base`, the number of its first known octet.
 
     Everything before `pos` is in order: output already (before `out`) or in `ready`, as octets or as a declared gap.
@@ -115,13 +117,6 @@ class Direction:
         self.floor = 0
         self.history: deque[tuple[int, bytes]] = deque()
         self.history_size = 0
-
-    def __getstate__(self) -> tuple[object, ...]:
-        return tuple([getattr(self, name) for name in self.__slots__])
-
-    def __setstate__(self, state: tuple[object, ...]) -> None:
-        for name, value in zip(self.__slots__, state, strict=True):
-            setattr(self, name, value)
 
     def release(self) -> None:
         """Free the memory of octets: no more come, but the flow of the connection may be kept for long."""

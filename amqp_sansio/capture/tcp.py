@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from .._core.snapshot import Laid
 from .._ground.layouts import REASSEMBLER
-from ..errors import LocalProtocolError
 from .connection import NEVER, Connection
 from .direction import Damages, Direction
 from .records import ACK, FIN, RST, SYN, Item, Segment, StreamData
@@ -46,7 +46,7 @@ def reassemble(segments: Iterable[Segment]) -> Iterator[Item]:
     yield from reassembler.finish()
 
 
-class Reassembler:
+class Reassembler(Laid):
     """The connections of one flow (one 4-tuple), in succession; picklable at any point.
 
     Give it the segments of one flow in the order of `sort_key`; the items are a function of that sequence alone. Each
@@ -58,6 +58,9 @@ class Reassembler:
 
     An item's time is that of the segment with its octets, but never before the time of the item before it.
     """
+
+    _LAYOUT = REASSEMBLER
+    _WHAT = "a reassembler"
 
     __slots__ = ("_connection", "_grace_ns", "_limit", "_now", "_patience_ns", "_previous", "_started")
 
@@ -71,17 +74,6 @@ class Reassembler:
         self._started = 0  # earlier connections
         self._previous: tuple[tuple[int, int], ...] = ()  # the range of the previous one's octets, by side
         self._connection: Connection | None = None
-
-    def __getstate__(self) -> tuple[object, ...]:
-        return (REASSEMBLER, *[getattr(self, name) for name in self.__slots__])
-
-    def __setstate__(self, state: tuple[object, ...]) -> None:
-        if state[0] != REASSEMBLER:
-            raise LocalProtocolError(
-                f"the state of a reassembler has layout {state[0]}, this release reads {REASSEMBLER}"
-            )
-        for name, value in zip(self.__slots__, state[1:], strict=True):
-            setattr(self, name, value)
 
     @property
     def held(self) -> int:

@@ -1,6 +1,7 @@
 """FrameLines: one line of text for each frame of a connection, without its secrets, for logs.
 
-The lines are for people, as those of PN_TRACE_FRM: `-> 1 queue.declare(queue='jobs', ...)`. Programs read an observer.
+The lines are for people, as those of PN_TRACE_FRM: `-> 1 queue.declare {"queue":"jobs",...}`, with the fields as in the
+table of events. Programs read an observer.
 """
 
 from __future__ import annotations
@@ -11,17 +12,13 @@ from typing import TYPE_CHECKING, Final
 from .._watching.observation import Identified, Observed, Skipped, Violation
 from ..events import Signal
 from ..observer import Observer
-from ._json import SECRET
+from ._json import FieldWriter
 
 if TYPE_CHECKING:
     from .._watching.observation import ObserverEvent
 
 LONGEST: Final = 500
 """Most characters of a line."""
-_TOKEN: Final = "security_token"
-_IS: Final = ": "
-_CLOSING: Final = 2
-"""Most characters behind a key before that: its quote, and the bracket of its type."""
 _CLIENT: Final = "client"
 _SERVER: Final = "server"
 
@@ -30,7 +27,8 @@ class FrameLines:
     """The lines of one connection's frames, from the octets that its end `is_client` sends and receives.
 
     `from_start` says that the first octets are the connection's; else lines begin with the first frames that are
-    recognised for sure. A message with all its frames is one line, with the size of its body in place of the body.
+    recognised for sure. A message with all its frames is one line, with the size of its body in place of the body; of
+    passwords and tokens a line has their size.
 
     >>> lines = FrameLines(is_client=True)
     >>> list(lines.feed(b"AMQP\\x00\\x00\\x09\\x01", sent=True))
@@ -41,7 +39,8 @@ class FrameLines:
         self._own = _CLIENT if is_client else _SERVER
         self._other = _SERVER if is_client else _CLIENT
         self._observer = Observer(client=_CLIENT, from_start=from_start, body="size")
-        self._known: tuple[tuple[object, ...], str] = (), ""
+        self._fields = FieldWriter("size", secrets=False)
+        """Writes what the tables' column `fields` has, without secrets."""
 
     def feed(self, octets: bytes, *, sent: bool) -> Iterator[str]:
         """Take octets that were sent or received; yield a line for each frame that they complete."""
@@ -61,67 +60,16 @@ class FrameLines:
         if isinstance(event, Skipped):
             return f"!! {event.octets} octets skipped"
         assert isinstance(event, Identified)
+        self._fields.forget()
         return ""
 
     def _shown(self, event: Observed) -> str:
-        content, properties = event.content, event.properties
         if event.unit == "header":
-            text = f"AMQP {'-'.join(map(str, content[4:]))}"
-        elif isinstance(content, bytes) or content is None:
-            text = event.event if event.unit == "heartbeat" else f"{event.event} ({event.size} octets)"
-        elif event.event in SECRET:
-            mechanism: object = getattr(content, "mechanism", None)
-            text = f"{event.event}({'' if mechanism is None else f'mechanism={mechanism!r}, '}...)"
-        else:
-            text = _without_tokens(f"{event.event}({repr(content).partition('(')[2]}")
-        octets: tuple[object, ...] = getattr(properties, "CLASS_ID", None), getattr(properties, "raw", None)
-        if octets[1] is None or octets != self._known[0]:
-            # Most messages have the properties of the one before.
-            structs: tuple[object, ...] = getattr(properties, "structs", (properties,))
-            self._known = octets, _without_tokens("".join([f" {each!r}" for each in structs if each is not None]))
-        text += self._known[1]
-        if event.unit in ("content", "part", "partial"):
-            text += f", body of {event.body_size} octets"
-        return text
-
-
-def _without_tokens(text: str) -> str:
-    """Return the text of records without the tokens that a map has under the key of a token."""
-    at = text.find(_TOKEN)
-    if at < 0:
-        return text
-    shown, start = "", 0
-    while at >= 0:
-        value = text.find(_IS, at)
-        at += len(_TOKEN)
-        if at < value <= at + _CLOSING:
-            value += len(_IS)
-            shown += f"{text[start:value]}..."
-            start = at = _end_of_value(text, value)
-        at = text.find(_TOKEN, at)
-    return shown + text[start:]
-
-
-def _end_of_value(text: str, at: int) -> int:
-    """Return where the `repr` ends that begins there: at a comma or bracket that isn't its own."""
-    depth, quote = 0, ""
-    while at < len(text):
-        each = text[at]
-        if quote:
-            if each == "\\":
-                at += 1
-            elif each == quote:
-                quote = ""
-        elif each in "'\"":
-            quote = each
-        elif each in "([{":
-            depth += 1
-        elif each in ")]},":
-            if not depth:
-                break
-            depth -= each != ","
-        at += 1
-    return at
+            return f"AMQP {'-'.join(map(str, event.content[4:]))}"
+        if isinstance(event.content, bytes) or event.content is None:
+            return event.event if event.unit == "heartbeat" else f"{event.event} ({event.size} octets)"
+        fields = self._fields.write(event)
+        return event.event if fields == "{}" else f"{event.event} {fields}"
 
 
 __all__ = ["LONGEST", "FrameLines"]

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from .._core.snapshot import Laid
 from .._ground.layouts import LIFECYCLE
 from .._watching.end import End, Transport, end_of_connection
 from .._watching.observation import Identified, Observed, Skipped, Violation
 from .._watching.outcomes import ConnectionRecord, MessageRecord, OutcomeLedger, Records, refused_version
 from ..endpoint import Side
-from ..errors import LocalProtocolError
 from ..limits import Limits
 from ..versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version, version_of
 
@@ -50,7 +50,7 @@ _RECORDS: Final[Mapping[Version, Callable[[Version], Records]]] = {
 _NONE: Final[Sequence[MessageRecord]] = ()
 
 
-class Lifecycle:
+class Lifecycle(Laid):
     """The messages of one connection, from its observer's events, in order.
 
     A message comes out once, when its outcome is known; those still open come out of `finish`. For a channel, at most
@@ -66,6 +66,9 @@ class Lifecycle:
     >>> lifecycle.connection.version
     <Version.AMQP_0_9_1: '0-9-1'>
     """
+
+    _LAYOUT = LIFECYCLE
+    _WHAT = "a lifecycle"
 
     __slots__ = ("_broken", "_identified", "_ledger", "_records", "_refused", "_transport", "limits", "messages")
 
@@ -165,15 +168,6 @@ class Lifecycle:
                 identified_by=event.by,
             )
         return ConnectionRecord(**facts)
-
-    def __getstate__(self) -> tuple[object, ...]:
-        return (LIFECYCLE, *[getattr(self, name) for name in self.__slots__])
-
-    def __setstate__(self, state: tuple[object, ...]) -> None:
-        if state[0] != LIFECYCLE:
-            raise LocalProtocolError(f"the state of a lifecycle has layout {state[0]}, this release reads {LIFECYCLE}")
-        for name, value in zip(self.__slots__, state[1:], strict=True):
-            setattr(self, name, value)
 
 
 __all__ = ["ConnectionRecord", "Lifecycle", "MessageRecord"]

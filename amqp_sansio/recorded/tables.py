@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from .._core.hints import NOTHING_SAID, of_foreign
+from .._core.snapshot import Laid
 from .._ground.layouts import REPLAY
 from .._watching.end import Transport
 from .._watching.holders import OUTCOMES
@@ -74,7 +75,7 @@ With all columns the values are the table's NamedTuple of `ROWS`.
 """
 
 
-class FlowReplay:
+class FlowReplay(Laid):
     """Rows from the segments of one flow (all connections of one 4-tuple, in sequence).
 
     Push the flow's segments in the order of `capture.sort_key`, then call `finish`. `tables` names the requested tables
@@ -96,6 +97,9 @@ class FlowReplay:
     >>> [(name, len(values) == len(COLUMNS[name])) for name, values in rows]
     [('connections', True)]
     """
+
+    _LAYOUT = REPLAY
+    _WHAT = "a replay"
 
     __slots__ = ("_connections", "_options", "_ports", "_reassembler", "flow", "passed")
 
@@ -194,15 +198,6 @@ class FlowReplay:
                     self.passed[name] = self.passed.get(name, 0) + 1
                 del self._connections[item.connection]
         return rows
-
-    def __getstate__(self) -> tuple[object, ...]:
-        return (REPLAY, *[getattr(self, name) for name in self.__slots__])
-
-    def __setstate__(self, state: tuple[object, ...]) -> None:
-        if state[0] != REPLAY:
-            raise LocalProtocolError(f"the state of a replay has layout {state[0]}, this release reads {REPLAY}")
-        for name, value in zip(self.__slots__, state[1:], strict=True):
-            setattr(self, name, value)
 
 
 class LiveReplay:

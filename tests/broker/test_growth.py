@@ -225,6 +225,23 @@ def behind_unwanted(model: Model, number: int) -> None:
     model.publish("wanted")
 
 
+def held_beside_judges(model: Model, number: int) -> Any:
+    """A message that the owner has, of a queue with consumers that have declined others and have no room now."""
+    model.queue()
+    window = Window(1)
+    model.consume(key=f"c{number}", windows=(window,), filter=Never())
+    model.publish("x")
+    model.apply(commands.SetWindow(window, 0))
+    return model.apply(commands.Get(model.owner, "jobs"))
+
+
+def asked_after_returns(model: Model, number: int) -> Window:
+    """The window of the one consumer, whose queue has one more message that it doesn't want, which came back."""
+    window = asked_again(model, number)
+    model.settle(Outcome.RELEASE, model.apply(commands.Get(model.owner, "jobs")))
+    return window
+
+
 class Wanted(Filter):
     """Accepts the messages that say so."""
 
@@ -316,6 +333,9 @@ CASES: Final[dict[str, Case]] = {
     "Cancel browsing": cancelling(acquires=False),
     "Grant": Case(window, lambda model, number, made: commands.Grant(made, messages=1)),
     "Grant to one": Case(asked_again, lambda model, number, made: commands.Grant(made, messages=1)),
+    "Grant to one after returns": Case(
+        asked_after_returns, lambda model, number, made: commands.Grant(made, messages=1)
+    ),
     "Grant to one browser of many": Case(
         asked_again_by_browsers, lambda model, number, made: commands.Grant(made, messages=1)
     ),
@@ -374,6 +394,9 @@ CASES: Final[dict[str, Case]] = {
     ),
     "Settle release beside browsers": Case(
         held_beside_browsers, lambda model, number, entry: commands.Settle(model.owner, (entry,), Outcome.RELEASE)
+    ),
+    "Settle release beside consumers that declined": Case(
+        held_beside_judges, lambda model, number, entry: commands.Settle(model.owner, (entry,), Outcome.RELEASE)
     ),
     "Begin": Case(nothing, lambda model, number, _: commands.Begin(model.owner)),
     "Commit": Case(transaction, lambda model, number, made: commands.Commit(made)),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from amqp_sansio.broker import Fault, FaultKind
 from amqp_sansio.broker.model import commands
 from amqp_sansio.broker.model.commands import Outcome
+from amqp_sansio.broker.model.content import Filter, Message
 from amqp_sansio.broker.model.options import QueueOptions, queue_options
 from amqp_sansio.broker.model.queue import Consumer, Entry, Window
 from amqp_sansio.broker.snapshot import dumps, loads
@@ -255,6 +256,36 @@ def test_what_waits_for_a_consumer_that_goes_is_for_the_others() -> None:
     one, _ = _two(model, 1, 10)
     put(model, "a:1", "b:1", "a:2", header="g")
     assert got(model) == {"one": ["a:1"], "two": ["b:1"]}
+    model.apply(commands.Cancel(one))
+    assert got(model) == {"two": ["a:2"]}
+
+
+class Marked(Filter):
+    """Accepts the messages that have a group."""
+
+    __slots__ = ()
+
+    def accepts(self, message: Message) -> bool:
+        return ":" in getattr(message.content, "body", b"").decode()
+
+
+def test_what_a_consumer_left_to_the_holder_of_a_group_is_its_own_once_the_group_is_free() -> None:
+    """It had judged what is behind, and looked at the message when that came back: for the group, not for good."""
+    model = made(PINNED)
+    first, second = Window(0), Window(0)
+    one = model.consume(key="one", windows=(first,), filter=Marked())
+    model.consume(key="two", windows=(second,), filter=Marked())
+    put(model, "a:1", "a:2", "unmarked", header="g")
+    other = model.connect()
+    held = [model.apply(commands.Get(other, "jobs")) for _ in range(2)]
+    model.apply(commands.SetWindow(second, 5))
+    model.apply(commands.SetWindow(second, 0))
+    model.apply(commands.SetWindow(first, 1))
+    model.settle(RELEASE, held[0])
+    assert got(model) == {"one": ["a:1"]}
+    model.apply(commands.SetWindow(second, 5))
+    model.settle(RELEASE, held[1])
+    assert got(model) == {}
     model.apply(commands.Cancel(one))
     assert got(model) == {"two": ["a:2"]}
 

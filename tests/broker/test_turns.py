@@ -4,7 +4,7 @@ them, and a client of another queue is served meanwhile."""
 from __future__ import annotations
 
 import pickle
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -517,6 +517,51 @@ def test_a_message_is_judged_once_by_each_selector() -> None:
     model.settle(Outcome.RELEASE, entry)
     assert len(judged) == 12
     assert consumer.passed
+
+
+@pytest.mark.parametrize("rooms", [(1,), (0, 1), (1, 0, 1)], ids=str)
+def test_what_comes_back_is_judged_once_more_by_each_consumer_with_or_without_room_then(rooms: tuple[int, ...]) -> None:
+    """In any order of returns, among many that stay away; consumers that come meanwhile judge it once."""
+    judged: Counter[tuple[int, int]] = Counter()
+
+    class Counting(Filter):
+        __slots__ = ("number",)
+
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def accepts(self, message: Message) -> bool:
+            judged[self.number, message.number] += 1
+            return False
+
+    model = Model()
+    windows = [Window(1) for _ in range(5)]
+    model.queue()
+    for number, window in enumerate(windows[:4]):
+        model.consume(key=f"c{number}", windows=(window,), filter=Counting(number))
+    for _ in range(30):
+        model.publish("x")
+    owner = model.connect()
+    held = [model.apply(commands.Get(owner, "jobs")) for _ in range(30)]
+    for index, at in enumerate((7, 3, 9, 4, 3, 8, 2, 7, 1, 9)):
+        for window in windows[:4]:
+            model.apply(commands.SetWindow(window, rooms[index % len(rooms)]))
+        judged.clear()
+        model.settle(Outcome.RELEASE, held[at])
+        if index == 5:
+            model.consume(key="c4", windows=(windows[4],), filter=Counting(4))
+        for window in windows[:4]:
+            model.apply(commands.SetWindow(window, 1))
+        known = range(4) if index < 5 else range(5)
+        expected = {(number, held[at].message.number): 1 for number in known}
+        others = {each: count for each, count in judged.items() if each not in expected}
+        assert {each: judged[each] for each in expected} == expected, index
+        # The new one judges all that is there.
+        assert not others or (index == 5 and {number for number, _ in others} == {4}), (index, others)
+        again = model.apply(commands.Get(owner, "jobs"))
+        while again is not None and again is not held[at]:
+            again = model.apply(commands.Get(owner, "jobs"))
+        assert again is held[at]
 
 
 def test_one_message_reaches_each_queue_once_as_a_dead_letter() -> None:

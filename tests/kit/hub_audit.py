@@ -133,8 +133,7 @@ def _audit_consumers(queue: Queue, entries: list[Entry]) -> None:
     _audit_browsers(queue, entries)
     choosy = [each for each in queue.consumers.values() if each.acquires and each.is_choosy]
     assert queue.choosy == len(choosy), queue
-    for each in queue.judges.values():
-        assert queue.consumers.get(each.number) is each, queue
+    for each in queue.consumers.values():
         for entry in entries:
             assert not (each.has_declined(entry) and each.wants(entry)), (each, entry)
     taking = [each for turns in queue.turns.values() for each in turns]

@@ -30,10 +30,10 @@ PASSWORD = "p4ssw0rd"
 BODY = b"only the peer reads this " * 3
 PART = {AMQP_0_8: "channel 1", AMQP_0_9_1: "channel 1", AMQP_0_10: "session 0", AMQP_1_0: "session 0"}
 SENT = {
-    AMQP_0_8: "-> 1 basic.publish(",
-    AMQP_0_9_1: "-> 1 basic.publish(",
-    AMQP_0_10: "-> 0 message.transfer(",
-    AMQP_1_0: "-> 0 transfer(",
+    AMQP_0_8: "-> 1 basic.publish {",
+    AMQP_0_9_1: "-> 1 basic.publish {",
+    AMQP_0_10: "-> 0 message.transfer {",
+    AMQP_1_0: "-> 0 transfer {",
 }
 
 
@@ -108,8 +108,8 @@ async def test_frames_are_told_at_debug_and_secrets_are_not(
     port = await talk(world, version, mechanism)
     lines = [each.getMessage() for each in caplog.records if each.levelno == logging.DEBUG]
     sent = next(each for each in lines if f" {SENT[version]}" in each)
-    assert f", body of {len(BODY)} octets" in sent
-    received = sent.replace(" -> ", " <- ").split(" ", 1)[1].split("(")[0]
+    assert sent.endswith(f',"body_size":{len(BODY)}}}')
+    received = sent.replace(" -> ", " <- ").split(" ", 1)[1].split("{")[0]
     assert [each for each in lines if each.split(" ", 1)[1].startswith(received)], "the broker has lines too"
     own = [each for each in lines if f"-127.0.0.1:{port} " in each]
     (login,) = [each for each in own if "start-ok" in each or "sasl-init" in each]

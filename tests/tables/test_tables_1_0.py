@@ -322,7 +322,7 @@ def test_the_lines_of_a_log_have_no_token() -> None:
     attach = frame(amqp.Attach("out", 0, False, target=amqp.Target(address="$management"), initial_delivery_count=0))
     octets = AMQP + frame(amqp.Open("c")) + frame(begin()) + attach + transfer(0, message)
     shown = list(lines.feed(octets, sent=True))
-    assert any("'security_token': ..., 'n': 1" in each for each in shown)
+    assert any('"security_token":{"redacted":8},"n":1' in each for each in shown)
     assert "s3cret" not in "".join(shown)
 
 

@@ -17,6 +17,7 @@ from .exchange import Destination, Exchange, predeclared
 from .faults import Fault, FaultKind, Postponed
 from .headers import comparable
 from .options import Lifetime, as_text
+from .returns import Returns
 from .sizes import CONSUMER_OCTETS, QUEUE_OCTETS, octets_of
 from .states import MESSAGE, EntryInput, State, TransactionState
 
@@ -157,14 +158,15 @@ class Consumer:
 
     __slots__ = (
         "acquires",
-        "again",
         "cost",
         "cursors",
+        "declined",
         "exclusive",
         "filter",
         "is_cancelled",
         "kept",
         "key",
+        "learned",
         "measure",
         "no_local",
         "number",
@@ -226,8 +228,10 @@ class Consumer:
         """What it counts for, in `Ledger.topology`."""
         if not acquires:
             self.kept += _CURSOR * (queue.levels_high + 1)
-        self.again: dict[Entry, None] = {}
-        """Messages before that which have come back since, to be judged again."""
+        self.learned = 0
+        """The number in `Queue.comebacks` up to which it has declined, below `passed`, all that came back."""
+        self.declined: dict[Entry, int] = {}
+        """Messages that came back after that and were declined again, with the number of that return."""
         self.cursors: list[int] = []
         """For browsers: by priority level, the position up to which they have seen the queue."""
         self.waiting = False
@@ -260,29 +264,46 @@ class Consumer:
     def has_declined(self, entry: Entry) -> bool:
         """Whether it has judged a message before, and doesn't want it."""
         passed = self.passed.get(entry.priority)
-        return passed is not None and entry.position <= passed and entry not in self.again
+        if passed is None or entry.position > passed:
+            return False
+        returns = self.queue.comebacks
+        if returns is None:
+            return True
+        number = returns.number_of(entry)
+        return number <= self.learned or self.declined.get(entry) == number
 
     def decline(self, entry: Entry, floor: int) -> None:
         """Remember that it doesn't want a message. `floor` is the position in the level up to which the available ones
         before this were declined by the whole rotation: what is behind a gap would be forgotten."""
-        self.again.pop(entry, None)
-        if floor <= self.passed.get(entry.priority, -1) < entry.position and entry.group is None:
+        if entry.group is not None:
+            # It may want the message as soon as nobody else has others of the group.
+            return
+        returns = self.queue.number_returns()
+        passed = self.passed.get(entry.priority, -1)
+        if floor <= passed < entry.position:
             self.passed[entry.priority] = entry.position
+        elif entry.position > passed:
+            return
+        number = returns.number_of(entry)
+        if number > self.learned:
+            self.declined[entry] = number
+            self.learn(returns)
 
-    def is_passed_by(self, entry: Entry) -> None:
-        """Judge a message again that has come back."""
-        if entry.position <= self.passed.get(entry.priority, -1):
-            self.again[entry] = None
-            if len(self.again) > 2 * self.queue.ready + _FEW:
-                self.again = {each: None for each in self.again if each.state is _AVAILABLE}
+    def learn(self, returns: Returns[Entry]) -> None:
+        """Bring `learned` as far as it goes."""
+        self.learned = returns.learn(self.learned, self.passed, self.declined)
+        if len(self.declined) > 2 * self.queue.ready + _FEW:
+            self.declined = {each: number for each, number in self.declined.items() if each.state is _AVAILABLE}
 
     def starts_at(self, level: int) -> int:
-        """Return the position in a level behind which there may be messages that it hasn't declined."""
+        """Return a position in a level up to which it has declined all messages."""
         start = self.passed.get(level, -1)
-        for each in self.again:
-            if each.priority == level and each.position <= start and each.state is _AVAILABLE:
-                start = each.position - 1
-        return start
+        returns = self.queue.comebacks
+        if returns is None or returns.last == self.learned:
+            return start
+        self.learn(returns)
+        low = returns.lowest(level, self.learned)
+        return start if low is None else min(start, low - 1)
 
     def octets_of(self, message: Message) -> int:
         """Return the octets by which a message counts in windows."""
@@ -482,6 +503,7 @@ class Queue(Destination):
         "blocking",
         "browsers",
         "choosy",
+        "comebacks",
         "consumers",
         "cramped",
         "creator",
@@ -500,7 +522,6 @@ class Queue(Destination):
         "is_keyed",
         "is_plain",
         "is_quorum",
-        "judges",
         "kept",
         "levels",
         "levels_high",
@@ -617,8 +638,8 @@ class Queue(Destination):
         """Those that have seen everything and have room, by `Consumer.cursors`: most have the same."""
         self.choosy = 0
         """Number of acquiring consumers that may leave messages to others."""
-        self.judges: dict[int, Consumer] = {}
-        """The consumers that remember what they have declined."""
+        self.comebacks: Returns[Entry] | None = None
+        """The messages that came back since consumers remember what they have declined; None: none does."""
         self.offered: list[int] = []
         """By level, the position up to which the whole rotation has declined the available messages."""
         self.was_scanned = False
@@ -786,8 +807,8 @@ class Queue(Destination):
         if self.was_scanned:
             level = entry.priority
             self.offered[level] = min(self.offered[level], entry.position - 1)
-        for each in self.judges.values():
-            each.is_passed_by(entry)
+        if self.comebacks is not None:
+            self.comebacks.add(entry, self.ready)
         self.put(entry)
 
     def archive(self, entry: Entry, why: EntryInput) -> None:
@@ -924,6 +945,8 @@ class Queue(Destination):
         self.had_consumer = True
         self.deliveries += 1
         consumer.served = self.deliveries
+        if self.comebacks is not None:
+            consumer.learned = self.comebacks.last
         if not consumer.acquires:
             self.browsers[consumer.number] = consumer
             consumer.cursors = [-1] * (self.levels_high + 1)
@@ -949,7 +972,8 @@ class Queue(Destination):
             self._forget_browser(consumer)
         elif consumer.is_choosy:
             self.choosy -= 1
-        self.judges.pop(consumer.number, None)
+        if not self.consumers:
+            self.comebacks = None
         if self.groups and not self.options.shared_groups:
             self.groups = {group: hold for group, hold in self.groups.items() if hold.who is not consumer}
             self.regrouped += 1
@@ -989,6 +1013,12 @@ class Queue(Destination):
             turns.append(consumer)
         else:
             turns.insert(bisect_left(turns, consumer.served, key=_served), consumer)
+
+    def number_returns(self) -> Returns[Entry]:
+        """Return the numbers of the messages that come back, from now on if they weren't numbered."""
+        if self.comebacks is None:
+            self.comebacks = Returns()
+        return self.comebacks
 
     def rest(self, consumer: Consumer) -> None:
         """Remove a consumer from the rotation, until it is woken."""
@@ -1040,7 +1070,6 @@ class Queue(Destination):
                     wants = consumer.wants(entry)
                     if not wants:
                         consumer.decline(entry, floor)
-                        self.judges[consumer.number] = consumer
                 if not (consumer.has_room_for(entry.message) if wants else consumer.has_room()):
                     turns.popleft()
                     consumer.waiting = False
