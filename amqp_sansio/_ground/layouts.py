@@ -6,23 +6,23 @@ from __future__ import annotations
 
 from typing import Final
 
-CLASSIC: Final = 2263247481
+CLASSIC: Final = 1776258826
 """A connection of 0-8 or 0-9-1."""
-AMQP_0_10: Final = 3093032125
+AMQP_0_10: Final = 44601729
 """A connection of 0-10."""
-AMQP_1_0: Final = 1637973280
+AMQP_1_0: Final = 1126635422
 """A connection of 1.0."""
-SESSION_0_10: Final = 2558565646
+SESSION_0_10: Final = 4280789377
 """The state of a detached session of 0-10."""
-OBSERVER: Final = 2180779493
+OBSERVER: Final = 611516161
 """An observer of any version."""
-LIFECYCLE: Final = 697317018
+LIFECYCLE: Final = 1280559520
 """A lifecycle of messages."""
-REPLAY: Final = 3762595999
+REPLAY: Final = 4228402222
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 3181925859
+BROKER: Final = 2713985312
 """A broker with its clients."""
 
 __all__ = [
