@@ -15,7 +15,7 @@ from .errors import AmqpError, EndpointClosed, LocalProtocolError, Scope
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .sasl._base import Credentials
+    from .sasl import Credentials
 
 _T_co = TypeVar("_T_co", covariant=True)
 

@@ -2506,82 +2506,6 @@ if not TYPE_CHECKING:
     INITIALIZERS["amqp_sansio.negotiation.Refused"] = make
 
     def make():
-        def __init__(self, data):
-            self.data = data
-
-        return __init__
-
-    INITIALIZERS["amqp_sansio.sasl._base.Challenge"] = make
-
-    def make(user, password, token, authzid, trace, host, port, verified):
-        def __init__(
-            self,
-            mechanism,
-            user=user,
-            password=password,
-            token=token,
-            authzid=authzid,
-            trace=trace,
-            host=host,
-            port=port,
-            verified=verified,
-        ):
-            self.mechanism = mechanism
-            self.user = user
-            self.password = password
-            self.token = token
-            self.authzid = authzid
-            self.trace = trace
-            self.host = host
-            self.port = port
-            self.verified = verified
-
-        return __init__
-
-    INITIALIZERS["amqp_sansio.sasl._base.Credentials"] = make
-
-    def make():
-        def __init__(self, salt, iterations, stored_key, server_key):
-            self.salt = salt
-            self.iterations = iterations
-            self.stored_key = stored_key
-            self.server_key = server_key
-
-        return __init__
-
-    INITIALIZERS["amqp_sansio.sasl._base.ScramKeys"] = make
-
-    def make(authzid):
-        def __init__(self, mechanism, user, authzid=authzid):
-            self.mechanism = mechanism
-            self.user = user
-            self.authzid = authzid
-
-        return __init__
-
-    INITIALIZERS["amqp_sansio.sasl._base.NeedScramKeys"] = make
-
-    def make(authzid, additional):
-        def __init__(self, mechanism, user, authzid=authzid, additional=additional):
-            self.mechanism = mechanism
-            self.user = user
-            self.authzid = authzid
-            self.additional = additional
-
-        return __init__
-
-    INITIALIZERS["amqp_sansio.sasl._base.Verified"] = make
-
-    def make(malformed):
-        def __init__(self, text, malformed=malformed):
-            self.text = text
-            self.malformed = malformed
-
-        return __init__
-
-    INITIALIZERS["amqp_sansio.sasl._base.Denied"] = make
-
-    def make():
         def __init__(self):
             pass
 
@@ -2632,41 +2556,22 @@ if not TYPE_CHECKING:
 
     INITIALIZERS["amqp_sansio.sasl._client.ClaimsBased"] = make
 
-    def make():
-        def __init__(self):
-            pass
+    def make(nonce, success_data):
+        def __init__(self, nonce=nonce, success_data=success_data):
+            self.nonce = nonce
+            self.success_data = success_data
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.sasl._client._TokenSent"] = make
-
-    def make():
-        def __init__(self, reason):
-            self.reason = reason
-
-        return __init__
-
-    INITIALIZERS["amqp_sansio.sasl._client._TokenRefused"] = make
+    INITIALIZERS["amqp_sansio.sasl._registry.ServerTerms"] = make
 
     def make():
-        def __init__(self, user, token):
-            self.user = user
-            self.token = token
+        def __init__(self, name):
+            self.name = name
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.sasl._client.XOAuth2"] = make
-
-    def make(authzid, host, port):
-        def __init__(self, token, authzid=authzid, host=host, port=port):
-            self.token = token
-            self.authzid = authzid
-            self.host = host
-            self.port = port
-
-        return __init__
-
-    INITIALIZERS["amqp_sansio.sasl._client.OAuthBearer"] = make
+    INITIALIZERS["amqp_sansio.sasl._registry._Maker"] = make
 
     def make():
         def __init__(self, clients, servers):
@@ -2762,7 +2667,7 @@ if not TYPE_CHECKING:
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.sasl._scram._AwaitFirst"] = make
+    INITIALIZERS["amqp_sansio.sasl._scram_server._AwaitFirst"] = make
 
     def make():
         def __init__(self, header, bare, client_nonce, user, authzid):
@@ -2774,7 +2679,7 @@ if not TYPE_CHECKING:
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.sasl._scram._AwaitKeys"] = make
+    INITIALIZERS["amqp_sansio.sasl._scram_server._AwaitKeys"] = make
 
     def make():
         def __init__(self, header, signed, nonce, user, authzid, keys):
@@ -2787,7 +2692,7 @@ if not TYPE_CHECKING:
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.sasl._scram._AwaitProof"] = make
+    INITIALIZERS["amqp_sansio.sasl._scram_server._AwaitProof"] = make
 
     def make():
         def __init__(self, user, authzid):
@@ -2796,7 +2701,7 @@ if not TYPE_CHECKING:
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.sasl._scram._AwaitEnd"] = make
+    INITIALIZERS["amqp_sansio.sasl._scram_server._AwaitEnd"] = make
 
     def make(success_data):
         def __init__(self, name, nonce, success_data=success_data):
@@ -2806,16 +2711,7 @@ if not TYPE_CHECKING:
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.sasl._scram.ServerScram"] = make
-
-    def make(nonce, success_data):
-        def __init__(self, nonce=nonce, success_data=success_data):
-            self.nonce = nonce
-            self.success_data = success_data
-
-        return __init__
-
-    INITIALIZERS["amqp_sansio.sasl._server.ServerTerms"] = make
+    INITIALIZERS["amqp_sansio.sasl._scram_server.ServerScram"] = make
 
     def make():
         def __init__(self):
@@ -2831,23 +2727,119 @@ if not TYPE_CHECKING:
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.sasl._server._OneMessageServer"] = make
+    INITIALIZERS["amqp_sansio.sasl._server.OneMessageServer"] = make
 
     def make():
-        def __init__(self, name):
-            self.name = name
+        def __init__(self, data):
+            self.data = data
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.sasl._server._MakeOneMessage"] = make
+    INITIALIZERS["amqp_sansio.sasl._steps.Challenge"] = make
 
-    def make():
-        def __init__(self, name):
-            self.name = name
+    def make(user, password, token, authzid, trace, host, port, verified):
+        def __init__(
+            self,
+            mechanism,
+            user=user,
+            password=password,
+            token=token,
+            authzid=authzid,
+            trace=trace,
+            host=host,
+            port=port,
+            verified=verified,
+        ):
+            self.mechanism = mechanism
+            self.user = user
+            self.password = password
+            self.token = token
+            self.authzid = authzid
+            self.trace = trace
+            self.host = host
+            self.port = port
+            self.verified = verified
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.sasl._server._MakeScram"] = make
+    INITIALIZERS["amqp_sansio.sasl._steps.Credentials"] = make
+
+    def make():
+        def __init__(self, salt, iterations, stored_key, server_key):
+            self.salt = salt
+            self.iterations = iterations
+            self.stored_key = stored_key
+            self.server_key = server_key
+
+        return __init__
+
+    INITIALIZERS["amqp_sansio.sasl._steps.ScramKeys"] = make
+
+    def make(authzid):
+        def __init__(self, mechanism, user, authzid=authzid):
+            self.mechanism = mechanism
+            self.user = user
+            self.authzid = authzid
+
+        return __init__
+
+    INITIALIZERS["amqp_sansio.sasl._steps.NeedScramKeys"] = make
+
+    def make(authzid, additional):
+        def __init__(self, mechanism, user, authzid=authzid, additional=additional):
+            self.mechanism = mechanism
+            self.user = user
+            self.authzid = authzid
+            self.additional = additional
+
+        return __init__
+
+    INITIALIZERS["amqp_sansio.sasl._steps.Verified"] = make
+
+    def make(malformed):
+        def __init__(self, text, malformed=malformed):
+            self.text = text
+            self.malformed = malformed
+
+        return __init__
+
+    INITIALIZERS["amqp_sansio.sasl._steps.Denied"] = make
+
+    def make():
+        def __init__(self):
+            pass
+
+        return __init__
+
+    INITIALIZERS["amqp_sansio.sasl._tokens._TokenSent"] = make
+
+    def make():
+        def __init__(self, reason):
+            self.reason = reason
+
+        return __init__
+
+    INITIALIZERS["amqp_sansio.sasl._tokens._TokenRefused"] = make
+
+    def make():
+        def __init__(self, user, token):
+            self.user = user
+            self.token = token
+
+        return __init__
+
+    INITIALIZERS["amqp_sansio.sasl._tokens.XOAuth2"] = make
+
+    def make(authzid, host, port):
+        def __init__(self, token, authzid=authzid, host=host, port=port):
+            self.token = token
+            self.authzid = authzid
+            self.host = host
+            self.port = port
+
+        return __init__
+
+    INITIALIZERS["amqp_sansio.sasl._tokens.OAuthBearer"] = make
 
     def make():
         def __init__(self, kind, body, text):

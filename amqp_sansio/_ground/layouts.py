@@ -6,23 +6,23 @@ from __future__ import annotations
 
 from typing import Final
 
-CLASSIC: Final = 420611255
+CLASSIC: Final = 949258235
 """A connection of 0-8 or 0-9-1."""
-AMQP_0_10: Final = 4022151934
+AMQP_0_10: Final = 4167785253
 """A connection of 0-10."""
-AMQP_1_0: Final = 2704559178
+AMQP_1_0: Final = 3149818190
 """A connection of 1.0."""
-SESSION_0_10: Final = 3071816337
+SESSION_0_10: Final = 4114653226
 """The state of a detached session of 0-10."""
-OBSERVER: Final = 3560970062
+OBSERVER: Final = 792558769
 """An observer of any version."""
-LIFECYCLE: Final = 1966179357
+LIFECYCLE: Final = 4153693137
 """A lifecycle of messages."""
-REPLAY: Final = 3515699651
+REPLAY: Final = 3375047535
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 4049733593
+BROKER: Final = 2322971631
 """A broker with its clients."""
 
 __all__ = [

@@ -30,24 +30,61 @@ for each connection.
 
 from __future__ import annotations
 
-from ._base import (
-    Challenge,
-    ClientMechanism,
-    Credentials,
-    Denied,
-    NeedScramKeys,
-    SaslError,
-    SaslState,
-    ScramKeys,
-    ServerMechanism,
-    ServerStep,
-    Verified,
+from typing import TYPE_CHECKING
+
+from ._base import ClientMechanism, SaslError, SaslState
+from ._client import AmqPlain, Anonymous, ClaimsBased, External, Plain, choose, with_nonce
+from ._registry import (
+    MECHANISMS,
+    SERVER_MECHANISMS,
+    ClientMaker,
+    MechanismRegistry,
+    ServerMaker,
+    ServerTerms,
+    client_mechanisms,
+    server_mechanism,
 )
-from ._client import AmqPlain, Anonymous, ClaimsBased, External, OAuthBearer, Plain, XOAuth2, choose, with_nonce
-from ._key_book import ScramKeyBook
-from ._registry import MECHANISMS, ClientMaker, MechanismRegistry, ServerMaker, client_mechanisms, server_mechanism
-from ._scram import ScramSha1, ScramSha256, decoy_scram_keys, scram_keys
-from ._server import SERVER_MECHANISMS, ServerTerms
+
+if TYPE_CHECKING:
+    from ._key_book import ScramKeyBook
+    from ._scram import ScramSha1, ScramSha256
+    from ._scram_server import decoy_scram_keys, scram_keys
+    from ._steps import Challenge, Credentials, Denied, NeedScramKeys, ScramKeys, ServerMechanism, ServerStep, Verified
+    from ._tokens import OAuthBearer, XOAuth2
+
+_STEPS = {
+    *("Challenge", "Credentials", "Denied", "NeedScramKeys"),
+    *("ScramKeys", "ServerMechanism", "ServerStep", "Verified"),
+}
+_SCRAM = {"ScramSha1", "ScramSha256"}
+_SCRAM_SERVER = {"decoy_scram_keys", "scram_keys"}
+_TOKENS = {"OAuthBearer", "XOAuth2"}
+
+
+def __getattr__(name: str) -> object:
+    # A client that says its password needs no token, no SCRAM and nothing of a server's.
+    if name in _STEPS:
+        from . import _steps
+
+        return getattr(_steps, name)
+    if name in _SCRAM:
+        from . import _scram
+
+        return getattr(_scram, name)
+    if name in _SCRAM_SERVER:
+        from . import _scram_server
+
+        return getattr(_scram_server, name)
+    if name in _TOKENS:
+        from . import _tokens
+
+        return getattr(_tokens, name)
+    if name == "ScramKeyBook":
+        from . import _key_book
+
+        return getattr(_key_book, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "MECHANISMS",

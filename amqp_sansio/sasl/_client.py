@@ -1,7 +1,7 @@
-"""The client's mechanisms without arithmetic, and the choice among all mechanisms.
+"""The client's mechanisms of one message, and the choice among all mechanisms.
 
-PLAIN: RFC 4616. EXTERNAL: RFC 4422 appendix A. ANONYMOUS: RFC 4505. OAUTHBEARER: RFC 7628. AMQPLAIN (a field table
-without its length) and XOAUTH2 have no RFC.
+PLAIN: RFC 4616. EXTERNAL: RFC 4422 appendix A. ANONYMOUS: RFC 4505. AMQPLAIN (a field table without its length) has no
+RFC. Those of tokens and SCRAM are imported when somebody names them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from .._ground.record import record
-from ._base import FINISHED, ClientMechanism, SaslError, SaslState, encode_text, escape_name
-from ._scram import ScramClient, ScramSha1, ScramSha256
+from ._base import FINISHED, SCRAM_DIGESTS, ClientMechanism, SaslError, SaslState, encode_text
 
 if TYPE_CHECKING:
     from typing import ClassVar
@@ -51,13 +50,17 @@ def with_nonce(mechanism: ClientMechanism, nonce: str) -> ClientMechanism:
 
     Adapters call it once for each connection, with at least 18 random octets in printable ASCII.
 
+    >>> from amqp_sansio.sasl import ScramSha256
     >>> with_nonce(ScramSha256("user", "pencil"), "rOprNGfwEbeRWgbNEkqO").initial()[1]
     b'n,,n=user,r=rOprNGfwEbeRWgbNEkqO'
     >>> with_nonce(Anonymous(), "rOprNGfwEbeRWgbNEkqO")
     Anonymous(trace='')
     """
-    if isinstance(mechanism, ScramClient) and not mechanism.nonce:
-        return mechanism.with_nonce(nonce)
+    if mechanism.name in SCRAM_DIGESTS:
+        from ._scram import ScramClient
+
+        if isinstance(mechanism, ScramClient) and not mechanism.nonce:
+            return mechanism.with_nonce(nonce)
     return mechanism
 
 
@@ -187,99 +190,6 @@ class ClaimsBased(_OneMessage):
         return FINISHED, b""
 
 
-@record
-class _TokenSent(SaslState):
-    """The bearer token was sent."""
-
-
-@record
-class _TokenRefused(SaslState):
-    """The server has stated why it refuses the token, and must report the failure next."""
-
-    reason: str
-
-
-class _Bearer(ClientMechanism):
-    """The common part of the two token mechanisms: a challenge means the token is refused."""
-
-    __slots__ = ()
-    _acknowledgement: ClassVar[bytes] = b""
-
-    def step(self, state: SaslState, challenge: bytes) -> tuple[SaslState, bytes]:
-        """Record why the server refuses the token; the answer lets it end the exchange."""
-        if not isinstance(state, _TokenSent):
-            raise SaslError(f"the server sent another {self.name} challenge after its refusal")
-        reason = challenge[:500].decode("utf-8", "backslashreplace")
-        return _TokenRefused(reason), self._acknowledgement
-
-    def complete(self, state: SaslState, additional: bytes = b"") -> None:
-        """Raise SaslError, with the server's reason, after a refusal."""
-        if isinstance(state, _TokenRefused):
-            raise SaslError(f"the server refuses the token: {state.reason}")
-
-
-@record
-class XOAuth2(_Bearer):
-    """XOAUTH2: a user name and an OAuth 2.0 access token.
-
-    >>> XOAuth2("me@example.org", "abc").initial()[1]
-    b'user=me@example.org\\x01auth=Bearer abc\\x01\\x01'
-    """
-
-    user: str
-    token: str
-
-    name: ClassVar[str] = "XOAUTH2"
-    strength: ClassVar[int] = 45
-    __record_hidden__: ClassVar[frozenset[str]] = frozenset({"token"})
-
-    def initial(self) -> tuple[SaslState, bytes]:
-        """Return the user and the token as key-value pairs."""
-        user = encode_text(self.user, "user name")
-        if b"\x01" in user:
-            raise SaslError("the user name holds a control-A, which separates the fields")
-        return _TokenSent(), b"user=%b\x01auth=Bearer %b\x01\x01" % (user, _bearer(self.token))
-
-
-@record
-class OAuthBearer(_Bearer):
-    """OAUTHBEARER (RFC 7628): an OAuth 2.0 access token, optionally for one host and port.
-
-    >>> OAuthBearer("abc", authzid="me", host="mq.example.org", port=5671).initial()[1]
-    b'n,a=me,\\x01host=mq.example.org\\x01port=5671\\x01auth=Bearer abc\\x01\\x01'
-    """
-
-    token: str
-    authzid: str = ""
-    host: str | None = None
-    port: int | None = None
-
-    name: ClassVar[str] = "OAUTHBEARER"
-    strength: ClassVar[int] = 50
-    _acknowledgement: ClassVar[bytes] = b"\x01"
-    __record_hidden__: ClassVar[frozenset[str]] = frozenset({"token"})
-
-    def initial(self) -> tuple[SaslState, bytes]:
-        """Return the GS2 header, then host, port and token as key-value pairs."""
-        header = f"n,a={escape_name(self.authzid)}," if self.authzid else "n,,"
-        fields = [encode_text(header, "authorization identity")]
-        if self.host is not None:
-            fields.append(b"host=" + encode_text(self.host, "host"))
-        if self.port is not None:
-            fields.append(b"port=%d" % self.port)
-        if any(b"\x01" in field for field in fields):
-            raise SaslError("authorization identity and host can't hold a control-A")
-        fields.append(b"auth=Bearer " + _bearer(self.token))
-        return _TokenSent(), b"\x01".join(fields) + b"\x01\x01"
-
-
-def _bearer(token: str) -> bytes:
-    """Return the octets of an access token (RFC 6750 section 2.1: visible ASCII)."""
-    if not token or not token.isascii() or not token.isprintable() or " " in token:
-        raise SaslError("an access token is visible ASCII characters, at least one")
-    return token.encode("ascii")
-
-
 def _strength(mechanism: ClientMechanism) -> int:
     return mechanism.strength
 
@@ -292,7 +202,27 @@ def _anonymous(user: str, password: str) -> ClientMechanism:
     return Anonymous()
 
 
+def _scram_sha_1(user: str, password: str) -> ClientMechanism:
+    from ._scram import ScramSha1
+
+    return ScramSha1(user, password)
+
+
+def _scram_sha_256(user: str, password: str) -> ClientMechanism:
+    from ._scram import ScramSha256
+
+    return ScramSha256(user, password)
+
+
+def _xoauth2(user: str, password: str) -> ClientMechanism:
+    from ._tokens import XOAuth2
+
+    return XOAuth2(user, password)
+
+
 def _oauth_bearer(user: str, password: str) -> ClientMechanism:
+    from ._tokens import OAuthBearer
+
     return OAuthBearer(password, authzid=user)
 
 
@@ -305,9 +235,9 @@ CLIENT_MAKERS: dict[str, Callable[[str, str], ClientMechanism]] = {
     "AMQPLAIN": AmqPlain,
     "EXTERNAL": _external,
     "ANONYMOUS": _anonymous,
-    "SCRAM-SHA-1": ScramSha1,
-    "SCRAM-SHA-256": ScramSha256,
-    "XOAUTH2": XOAuth2,
+    "SCRAM-SHA-1": _scram_sha_1,
+    "SCRAM-SHA-256": _scram_sha_256,
+    "XOAUTH2": _xoauth2,
     "OAUTHBEARER": _oauth_bearer,
     "MSSBCBS": _claims_based,
 }

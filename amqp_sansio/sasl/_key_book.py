@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ._base import ScramKeys
-from ._scram import decoy_scram_keys, scram_keys
+from ._scram_server import decoy_scram_keys, scram_keys
+
+if TYPE_CHECKING:
+    from ._steps import ScramKeys
 
 _MOST: Final = 1024
 

@@ -2,23 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from .._ground.record import record
-from ._base import ClientMechanism, SaslError, ServerMechanism
+from ._base import SCRAM_DIGESTS, SaslError
 from ._client import CLIENT_MAKERS
-from ._server import SERVER_MAKERS, ServerTerms
 
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import ClassVar, TypeAlias
 
-ClientMaker: TypeAlias = Callable[[str, str], ClientMechanism]
+    from ._base import ClientMechanism
+    from ._steps import ServerMechanism
+
+ClientMaker: TypeAlias = "Callable[[str, str], ClientMechanism]"
 """Returns a client's mechanism for a user and a password, which may be a token."""
-ServerMaker: TypeAlias = Callable[[ServerTerms], ServerMechanism]
+ServerMaker: TypeAlias = "Callable[[ServerTerms], ServerMechanism]"
 """Returns a server's mechanism for one connection."""
 
 _LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+
+
+@record
+class ServerTerms:
+    """The part of a connection that a server's mechanism needs.
+
+    `nonce` is unpredictable, visible ASCII but the comma, from at least 18 random octets, and fresh for each
+    connection; "" while a configuration is checked for mechanisms without SCRAM. `success_data` says that the protocol
+    can send data with its success (1.0).
+    """
+
+    nonce: str = ""
+    success_data: bool = False
+
+    __record_hidden__: ClassVar[frozenset[str]] = frozenset({"nonce"})
+
+
+@record
+class _Maker:
+    """Makes a server's mechanism that the package has, whose module a server alone needs."""
+
+    name: str
+
+    def __call__(self, terms: ServerTerms) -> ServerMechanism:
+        if self.name not in SCRAM_DIGESTS:
+            from ._server import OneMessageServer
+
+            return OneMessageServer(self.name)
+        from ._scram import check_nonce
+        from ._scram_server import ServerScram
+
+        check_nonce(terms.nonce, self.name)
+        return ServerScram(self.name, terms.nonce, terms.success_data)
+
+
+SERVER_MECHANISMS: Final[tuple[str, ...]] = (
+    *("PLAIN", "AMQPLAIN", "EXTERNAL", "ANONYMOUS", "XOAUTH2", "OAUTHBEARER", "MSSBCBS"),
+    *SCRAM_DIGESTS,
+)
+"""The names of the mechanisms that the package has."""
+
+SERVER_MAKERS: Final[dict[str, ServerMaker]] = {name: _Maker(name) for name in SERVER_MECHANISMS}
+"""By name, from a connection's terms."""
 
 
 @record
@@ -142,4 +187,13 @@ def _unknown(name: str, makers: Mapping[str, object]) -> SaslError:
     return SaslError(f"the SASL mechanism {name!r} isn't known; known are {', '.join(makers)}")
 
 
-__all__ = ["MECHANISMS", "ClientMaker", "MechanismRegistry", "ServerMaker", "client_mechanisms", "server_mechanism"]
+__all__ = [
+    "MECHANISMS",
+    "SERVER_MECHANISMS",
+    "ClientMaker",
+    "MechanismRegistry",
+    "ServerMaker",
+    "ServerTerms",
+    "client_mechanisms",
+    "server_mechanism",
+]

@@ -1,4 +1,4 @@
-"""SCRAM-SHA-1 and SCRAM-SHA-256, both sides, without channel binding (RFC 5802, RFC 7677).
+"""The client's SCRAM-SHA-1 and SCRAM-SHA-256, without channel binding (RFC 5802, RFC 7677), and what a server's share.
 
 The arithmetic is in `_scram_math`, imported when an exchange needs it: `hashlib` alone
 costs as much as this package.
@@ -11,68 +11,18 @@ from typing import TYPE_CHECKING
 from .._ground.record import record
 from ._base import (
     FINISHED,
-    Challenge,
+    SCRAM_DIGESTS,
     ClientMechanism,
-    Denied,
     MalformedError,
-    NeedScramKeys,
     SaslError,
     SaslState,
-    ScramKeys,
-    ServerStep,
-    Verified,
     decode_text,
     encode_text,
     escape_name,
-    split_gs2,
-    unescape_name,
 )
 
 if TYPE_CHECKING:
     from typing import ClassVar, Self
-
-SCRAM_DIGESTS = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-1": "sha1"}
-_DIGEST_SIZES = {"sha256": 32, "sha1": 20}
-
-
-def scram_keys(password: str, salt: bytes, iterations: int = 4096, digest: str = "sha256") -> ScramKeys:
-    """Return a server's record of a user for SCRAM: salt, count and two keys, not the password.
-
-    `salt` is at least 16 random octets, different for each user, `digest` "sha256" or "sha1". Raises SaslError for
-    another digest, no salt, or a password that SASLprep forbids (RFC 4013).
-
-    >>> keys = scram_keys("pencil", bytes.fromhex("5b6d99689d123512ae8e2bb6d1b1b0a5"))
-    >>> keys
-    ScramKeys(salt=b'[m\\x99h\\x9d\\x125\\x12\\xae\\x8e+\\xb6\\xd1\\xb1\\xb0\\xa5', iterations=4096)
-    >>> len(keys.stored_key), len(keys.server_key)
-    (32, 32)
-    """
-    from . import _scram_math
-
-    if digest not in _DIGEST_SIZES:
-        raise SaslError(f"digest {digest!r} isn't one of {', '.join(_DIGEST_SIZES)}")
-    if not salt or iterations < 1:
-        raise SaslError("SCRAM keys need a salt of at least one octet and at least one iteration")
-    salted = _scram_math.salt_password(_prepared_password(password), salt, iterations, digest)
-    return ScramKeys(salt, iterations, *_scram_math.derive_keys(salted, digest))
-
-
-def decoy_scram_keys(user: str, secret: bytes, iterations: int = 4096, digest: str = "sha256") -> ScramKeys:
-    """Return keys that no password proves, always the same for a user.
-
-    If these answer `NeedScramKeys` for an unknown user, the client sees a wrong password, and doesn't learn which users
-    exist. `secret` is the server's own: at least 16 octets that never change.
-
-    >>> secret = b"0123456789abcdef"
-    >>> decoy_scram_keys("nobody", secret) == decoy_scram_keys("nobody", secret)
-    True
-    """
-    from . import _scram_math
-
-    if digest not in _DIGEST_SIZES:
-        raise SaslError(f"digest {digest!r} isn't one of {', '.join(_DIGEST_SIZES)}")
-    salt, stored, server = _scram_math.decoy(encode_text(user, "user name"), secret, digest)
-    return ScramKeys(salt[:16], iterations, stored, server)
 
 
 @record
@@ -118,7 +68,7 @@ class ScramClient(ClientMechanism):
     def initial(self) -> tuple[SaslState, bytes]:
         """Return GS2 header, prepared user name and nonce (client-first-message)."""
         check_nonce(self.nonce, self.name)
-        bare = f"n={escape_name(_prepared_user(self.user))},r={self.nonce}"
+        bare = f"n={escape_name(prepared_user(self.user))},r={self.nonce}"
         return _FirstSent(bare), encode_text(self._header() + bare, "user or authorization name")
 
     def step(self, state: SaslState, challenge: bytes) -> tuple[SaslState, bytes]:
@@ -151,10 +101,10 @@ class ScramClient(ClientMechanism):
         from . import _scram_math
 
         _refuse_error(text)
-        nonce, salt_text, count = _attributes(text, "r", "s", "i")
-        if not nonce.startswith(self.nonce) or nonce == self.nonce or not _is_visible(nonce):
+        nonce, salt_text, count = attributes(text, "r", "s", "i")
+        if not nonce.startswith(self.nonce) or nonce == self.nonce or not is_visible(nonce):
             raise MalformedError("its nonce isn't the client's with its own appended")
-        salt = _from_base64(salt_text, "salt")
+        salt = from_base64(salt_text, "salt")
         if not salt:
             raise MalformedError("the salt is empty")
         if not (count.isascii() and count.isdigit()) or count.startswith("0"):
@@ -167,12 +117,12 @@ class ScramClient(ClientMechanism):
                 f"{self.max_iterations} are allowed (min_iterations, max_iterations)"
             )
         digest = SCRAM_DIGESTS[self.name]
-        without_proof = f"c={_to_base64(self._header().encode())},r={nonce}"
+        without_proof = f"c={to_base64(self._header().encode())},r={nonce}"
         signed = f"{state.bare},{text},{without_proof}".encode()
-        password = _prepared_password(self.password)
+        password = prepared_password(self.password)
         salted = _scram_math.salt_password(password, salt, iterations, digest)
         proof, signature = _scram_math.prove(salted, signed, digest)
-        return _ProofSent(signature), f"{without_proof},p={_to_base64(proof)}".encode()
+        return _ProofSent(signature), f"{without_proof},p={to_base64(proof)}".encode()
 
 
 @record
@@ -209,122 +159,6 @@ class ScramSha256(ScramClient):
     strength: ClassVar[int] = 70
 
 
-@record
-class _AwaitFirst(SaslState):
-    """Waiting for the client's first message."""
-
-
-@record
-class _AwaitKeys(SaslState):
-    """Waiting for the user's keys from the application."""
-
-    header: str
-    bare: str
-    client_nonce: str
-    user: str
-    authzid: str
-
-
-@record
-class _AwaitProof(SaslState):
-    """Waiting for the client's proof."""
-
-    header: str
-    signed: str
-    nonce: str
-    user: str
-    authzid: str
-    keys: ScramKeys
-
-
-@record
-class _AwaitEnd(SaslState):
-    """Waiting for the client to acknowledge the server's proof with an empty message."""
-
-    user: str
-    authzid: str
-
-
-@record
-class ServerScram:
-    """The server's half of SCRAM; created by `server_mechanism`."""
-
-    name: str
-    nonce: str
-    success_data: bool = False
-
-    def start(self, response: bytes | None) -> tuple[SaslState, ServerStep]:
-        if response is None:
-            return _AwaitFirst(), Challenge(b"")
-        return self.step(_AwaitFirst(), response)
-
-    def step(self, state: SaslState, response: bytes) -> tuple[SaslState, ServerStep]:
-        try:
-            if isinstance(state, _AwaitFirst):
-                return self._read_first(decode_text(response, "message"))
-            if isinstance(state, _AwaitProof):
-                return self._read_proof(state, decode_text(response, "message"))
-            if isinstance(state, _AwaitEnd):
-                if response:
-                    raise MalformedError("the last response isn't empty")
-                return FINISHED, Verified(self.name, state.user, state.authzid)
-        except MalformedError as error:
-            return FINISHED, Denied(f"malformed {self.name} response: {error}", True)
-        raise SaslError(f"no {self.name} challenge waits for an answer")
-
-    def keys(self, state: SaslState, keys: ScramKeys | None) -> tuple[SaslState, ServerStep]:
-        if not isinstance(state, _AwaitKeys):
-            raise SaslError(f"{self.name} doesn't wait for keys")
-        if keys is None:
-            return FINISHED, Denied(f"user {state.user!r} isn't known or may not act so")
-        size = _DIGEST_SIZES[SCRAM_DIGESTS[self.name]]
-        if len(keys.stored_key) != size or len(keys.server_key) != size:
-            raise SaslError(f"the keys of {state.user!r} aren't keys for {self.name}")
-        if not keys.salt or keys.iterations < 1:
-            raise SaslError(f"the keys of {state.user!r} lack a salt or an iteration count")
-        nonce = state.client_nonce + self.nonce
-        first = f"r={nonce},s={_to_base64(keys.salt)},i={keys.iterations}"
-        signed = f"{state.bare},{first}"
-        waiting = _AwaitProof(state.header, signed, nonce, state.user, state.authzid, keys)
-        return waiting, Challenge(first.encode())
-
-    def _read_first(self, text: str) -> tuple[SaslState, ServerStep]:
-        header, authzid, bare = split_gs2(text)
-        name, nonce = _attributes(bare, "n", "r")
-        user = unescape_name(name, "user name")
-        try:
-            user = _prepared_user(user)
-        except SaslError as error:
-            raise MalformedError(str(error)) from None
-        if not _is_visible(nonce):
-            raise MalformedError("the nonce isn't visible ASCII characters")
-        waiting = _AwaitKeys(header, bare, nonce, user, authzid)
-        return waiting, NeedScramKeys(self.name, user, authzid)
-
-    def _read_proof(self, state: _AwaitProof, text: str) -> tuple[SaslState, ServerStep]:
-        from . import _scram_math
-
-        binding, nonce = _attributes(text, "c", "r")
-        without_proof, separator, proof_text = text.rpartition(",p=")
-        if not separator or "," in proof_text:
-            raise MalformedError("the proof isn't the last attribute")
-        if _from_base64(binding, "channel binding") != state.header.encode():
-            raise MalformedError("the channel binding isn't the GS2 header sent before")
-        if nonce != state.nonce:
-            raise MalformedError("the nonce isn't the one of this exchange")
-        proof = _from_base64(proof_text, "proof")
-        if len(proof) != len(state.keys.stored_key):
-            raise MalformedError("the proof hasn't the digest's size")
-        signed = f"{state.signed},{without_proof}".encode()
-        keys, digest = state.keys, SCRAM_DIGESTS[self.name]
-        if not _scram_math.verify(keys.stored_key, proof, signed, digest):
-            return FINISHED, Denied(f"wrong password for user {state.user!r}")
-        final = b"v=" + _to_base64(_scram_math.sign(keys.server_key, signed, digest)).encode()
-        if self.success_data:
-            return FINISHED, Verified(self.name, state.user, state.authzid, final)
-        return _AwaitEnd(state.user, state.authzid), Challenge(final)
-
-
 def check_nonce(nonce: str, name: str) -> None:
     """Raise SaslError for an invalid nonce."""
     if not nonce:
@@ -332,11 +166,11 @@ def check_nonce(nonce: str, name: str) -> None:
             f"{name} needs a nonce: visible ASCII, fresh for each connection, from the caller "
             f"(this library draws no random numbers)"
         )
-    if not _is_visible(nonce):
+    if not is_visible(nonce):
         raise SaslError(f"the {name} nonce isn't visible ASCII characters without a comma")
 
 
-def _is_visible(nonce: str) -> bool:
+def is_visible(nonce: str) -> bool:
     printable = nonce.isascii() and nonce.isprintable() and " " not in nonce
     return bool(nonce) and printable and "," not in nonce
 
@@ -345,8 +179,8 @@ def _check_server(state: _ProofSent, text: str) -> None:
     from . import _scram_math
 
     _refuse_error(text)
-    (signature,) = _attributes(text, "v")
-    if not _scram_math.same(_from_base64(signature, "signature"), state.signature):
+    (signature,) = attributes(text, "v")
+    if not _scram_math.same(from_base64(signature, "signature"), state.signature):
         raise MalformedError("its signature is wrong: it doesn't know the password")
 
 
@@ -355,7 +189,7 @@ def _refuse_error(text: str) -> None:
         raise MalformedError(f"it refuses ({text[2:].split(',')[0][:100]})")
 
 
-def _attributes(text: str, *letters: str) -> list[str]:
+def attributes(text: str, *letters: str) -> list[str]:
     """Return the values of the attributes at the start of a message, in their fixed order (section 5.1)."""
     if text.startswith("m="):
         raise MalformedError("a mandatory extension is asked for, and none is known")
@@ -366,13 +200,13 @@ def _attributes(text: str, *letters: str) -> list[str]:
     return [part[2:] for part in parts[: len(letters)]]
 
 
-def _to_base64(octets: bytes) -> str:
+def to_base64(octets: bytes) -> str:
     from . import _scram_math
 
     return _scram_math.to_base64(octets)
 
 
-def _from_base64(text: str, what: str) -> bytes:
+def from_base64(text: str, what: str) -> bytes:
     from . import _scram_math
 
     try:
@@ -381,7 +215,7 @@ def _from_base64(text: str, what: str) -> bytes:
         raise MalformedError(f"the {what} isn't base64") from None
 
 
-def _prepared_user(user: str) -> str:
+def prepared_user(user: str) -> str:
     """Return the user name after SASLprep; unassigned code points are permitted (query string)."""
     prepared = _prepare(user, "user name", True)
     if not prepared:
@@ -389,7 +223,7 @@ def _prepared_user(user: str) -> str:
     return prepared
 
 
-def _prepared_password(password: str) -> bytes:
+def prepared_password(password: str) -> bytes:
     """Return the password's octets after SASLprep (stored string)."""
     return _prepare(password, "password", False).encode()
 

@@ -8,40 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._ground.record import record
-from ._base import (
-    FINISHED,
-    Challenge,
-    Credentials,
-    Denied,
-    MalformedError,
-    SaslError,
-    SaslState,
-    ScramKeys,
-    ServerMechanism,
-    ServerStep,
-    decode_text,
-    split_gs2,
-)
-from ._scram import SCRAM_DIGESTS, ServerScram, check_nonce
+from ._base import FINISHED, MalformedError, SaslError, SaslState, decode_text, split_gs2
+from ._steps import Challenge, Credentials, Denied
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import ClassVar
 
-
-@record
-class ServerTerms:
-    """The part of a connection that a server's mechanism needs.
-
-    `nonce` is unpredictable, visible ASCII but the comma, from at least 18 random octets, and fresh for each
-    connection; "" while a configuration is checked for mechanisms without SCRAM. `success_data` says that the protocol
-    can send data with its success (1.0).
-    """
-
-    nonce: str = ""
-    success_data: bool = False
-
-    __record_hidden__: ClassVar[frozenset[str]] = frozenset({"nonce"})
+    from ._steps import ScramKeys, ServerStep
 
 
 @record
@@ -50,7 +23,7 @@ class _NoResponseYet(SaslState):
 
 
 @record
-class _OneMessageServer:
+class OneMessageServer:
     """A mechanism whose client sends a single message."""
 
     name: str
@@ -229,34 +202,3 @@ _READERS: dict[str, Callable[[bytes], Credentials]] = {
     "OAUTHBEARER": _read_oauthbearer,
     "MSSBCBS": _read_claims_based,
 }
-
-
-@record
-class _MakeOneMessage:
-    """Makes a mechanism whose client sends a single message."""
-
-    name: str
-
-    def __call__(self, terms: ServerTerms) -> ServerMechanism:
-        return _OneMessageServer(self.name)
-
-
-@record
-class _MakeScram:
-    """Makes SCRAM with a connection's nonce."""
-
-    name: str
-
-    def __call__(self, terms: ServerTerms) -> ServerMechanism:
-        check_nonce(terms.nonce, self.name)
-        return ServerScram(self.name, terms.nonce, terms.success_data)
-
-
-SERVER_MAKERS: dict[str, Callable[[ServerTerms], ServerMechanism]] = {
-    **{name: _MakeOneMessage(name) for name in _READERS},
-    **{name: _MakeScram(name) for name in SCRAM_DIGESTS},
-}
-"""By name, from a connection's terms."""
-
-SERVER_MECHANISMS: tuple[str, ...] = tuple(SERVER_MAKERS)
-"""The names of the mechanisms that the package has."""

@@ -13,6 +13,8 @@ import pytest
         "amqp_sansio.sasl._client",
         "amqp_sansio.sasl._saslprep",
         "amqp_sansio.sasl._scram",
+        "amqp_sansio.sasl._scram_server",
+        "amqp_sansio.sasl._tokens",
         "amqp_sansio.sasl._registry",
         "amqp_sansio.uri",
     ],

@@ -11,7 +11,6 @@ from amqp_sansio import By, CloseReport, EndpointClosed, Event
 from amqp_sansio.client.connection import AnyConnection
 from amqp_sansio.client.inbox import EventStream as AsyncEventStream
 from amqp_sansio.client.opening import Opening
-from amqp_sansio.messaging import Connection
 
 from .handlers import aside, interrupts_itself
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from amqp_sansio.client.metrics import Metrics
+    from amqp_sansio.messaging import Connection
     from amqp_sansio.uri import AmqpUri
 
     from .driver import Driver
@@ -212,7 +212,7 @@ class BaseConnection(Blocking[_C]):
         return report or CloseReport(By.LOCAL, 0, str(driver.closed()))
 
 
-class NeutralConnection(Blocking[Connection]):
+class NeutralConnection(Blocking["Connection"]):
     """The part of a neutral connection that `native` does for it, the version's own connection."""
 
     __slots__ = ("__weakref__", "native")

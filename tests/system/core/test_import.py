@@ -49,10 +49,14 @@ def test_the_shared_names_load_no_engine() -> None:
 ENGINES = ("_classic", "amqp_0_10", "amqp_1_0")
 PARTS = frozenset({"broker", "capture", "client", "messaging", "observer", "testing"})
 """Parts of the core that not everybody needs; a client's own modules for one version are parts of their own."""
+SASL = frozenset({"_key_book", "_saslprep", "_scram", "_scram_math", "_scram_server", "_server", "_steps", "_tokens"})
+"""The modules of `sasl` that a login by a password needs none of."""
 CLASSIC = frozenset({"_classic.codec", "_classic.model", "_classic.endpoint"})
 TEN = frozenset({"amqp_0_10.codec", "amqp_0_10.model", "amqp_0_10.endpoint"})
 ONE = frozenset({"amqp_1_0.codec", "amqp_1_0.model", "amqp_1_0.endpoint"})
 REPLAY = frozenset({"capture", "observer", "recorded.tables"})
+DEFAULT = frozenset({"sasl._scram"})
+"""What a client that is told no mechanisms can log in with, beside a password in plain text."""
 TABLES = frozenset({"histories", "instants", "lifecycle", "tables"})
 """The parts of what is recorded."""
 CLIENT = """
@@ -87,14 +91,19 @@ ENTRIES: dict[str, tuple[str, frozenset[str]]] = {
     "captures": ("import amqp_sansio.capture", frozenset({"capture"})),
     "tables": ("import amqp_sansio.recorded.tables", REPLAY),
     "a client in asyncio": ("from amqp_sansio_asyncio import connect", frozenset({"client"})),
-    "a client of 0-8": (_client("AMQP_0_8"), CLASSIC | {"client", "client.classic"}),
-    "a client of 0-9-1": (_client("AMQP_0_9_1"), CLASSIC | {"client", "client.classic"}),
-    "a client of 0-10": (_client("AMQP_0_10"), TEN | {"client", "client.amqp_0_10"}),
-    "a client of 1.0": (_client("AMQP_1_0"), ONE | {"client", "client.amqp_1_0"}),
-    "a blocking client": (
-        "from amqp_sansio_sync import connect",
-        CLASSIC | {"client", "client.classic", "messaging", "broker"},
+    "a client of 0-8": (_client("AMQP_0_8"), CLASSIC | {"client", "client.classic"} | DEFAULT),
+    "a client of 0-9-1": (_client("AMQP_0_9_1"), CLASSIC | {"client", "client.classic"} | DEFAULT),
+    "a client of 0-10": (_client("AMQP_0_10"), TEN | {"client", "client.amqp_0_10"} | DEFAULT),
+    "a client of 1.0": (_client("AMQP_1_0"), ONE | {"client", "client.amqp_1_0"} | DEFAULT),
+    "a client of SCRAM": (
+        "from amqp_sansio.sasl import client_mechanisms\nclient_mechanisms(['scram-sha-256'])",
+        frozenset({"sasl._scram"}),
     ),
+    "a client of OAuth 2.0": (
+        "from amqp_sansio.sasl import client_mechanisms\nclient_mechanisms(['oauthbearer'])",
+        frozenset({"sasl._tokens"}),
+    ),
+    "a blocking client": ("from amqp_sansio_sync import connect", CLASSIC | {"client", "client.classic"}),
     "a replay of 0-9-1": (
         _replay("o091_pika_ipv6.pcap"),
         REPLAY | {"_classic.codec", "_classic.model", "_classic.observer"},
@@ -118,6 +127,8 @@ def _part(name: str) -> str | None:
         return f"{part}.{room}" if room else None
     if part == "recorded":
         return f"{part}.{room}" if room in TABLES else None
+    if part == "sasl":
+        return f"{part}.{room}" if room in SASL else None
     return part if part in PARTS else None
 
 
