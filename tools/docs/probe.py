@@ -155,7 +155,8 @@ def _servers(cases: Sequence[Case]) -> Iterator[str]:
         for case in grouped:
             needs = ", ".join([each for each in case.needs if each != case.version])
             yield ""
-            yield f"`{case.name}`{f' (needs {needs})' if needs else ''}: expected is {case.expected}."
+            harm = " It may harm other users: `--gentle` leaves it out." if case.may_harm else ""
+            yield f"`{case.name}`{f' (needs {needs})' if needs else ''}: expected is {case.expected}.{harm}"
             yield from _differences(case.name)
             if case.name in wires:
                 yield ""

@@ -762,13 +762,7 @@ def _probe(arguments: argparse.Namespace) -> int:
         from .addresses import parse_address
 
         return probe_client_command(
-            parse_address(arguments.listen),
-            arguments.client,
-            arguments.name,
-            only=only,
-            level=level,
-            gentle=gentle,
-            told=told,
+            parse_address(arguments.listen), arguments.client, arguments.name, only=only, level=level, told=told
         )
     return probe_command(arguments.url, only=only, level=level, gentle=gentle, told=told)
 

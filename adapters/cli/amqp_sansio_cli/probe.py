@@ -104,16 +104,19 @@ def probe_command(url: str, *, only: Sequence[str], level: str, gentle: bool, to
         uri = parse(url)
     except UriError as error:
         raise CommandError(f"the URL: {error}") from None
-    cases = choose(CASES, only, level, gentle=gentle)
+    cases = choose(CASES, only, level)
     workers = told.beside(WORKERS)
     expected = read_expectations(told.wanted.expect)
     seed = told.drawn()
     login = Login(uri.user or "guest", "guest" if uri.password is None else uri.password, uri.vhost)
     waits = Patience(answer=told.patience)
     harm = sum(each.may_harm for each in cases)
+    harming = f"{harm or 'none'} may harm others (--gentle leaves those out)"
+    if gentle and harm:
+        harming = f"{harm} that may harm others aren't run (--gentle)"
     told.ask(
         f"probes {uri.redacted()} with {len(cases)} cases, each on connections of its own: some send octets that no "
-        f"client may, {harm or 'none'} may harm others (--gentle leaves those out). "
+        f"client may, {harming}. "
         f"It declares and deletes queues and exchanges named probe-*; seed {seed}"
     )
     with Reports(told.wanted, len(cases)) as reports:
@@ -127,7 +130,9 @@ def probe_command(url: str, *, only: Sequence[str], level: str, gentle: bool, to
         reports.peer = str(capabilities)
         write_lines([f"{capabilities}: AMQP {', '.join(capabilities.versions)}; {', '.join(capabilities.mechanisms)}"])
         profile = PROFILES.get(told.profile)
-        runner = Runner(opener, login, capabilities, seed=seed, patience=waits, profile=profile, workers=workers)
+        runner = Runner(
+            opener, login, capabilities, seed=seed, patience=waits, profile=profile, workers=workers, is_gentle=gentle
+        )
         ended = reports.take(runner.run(cases)) or runner.died
         about = (
             f"At {uri.host}:{uri.port}, seed {seed}. Versions: {', '.join(capabilities.versions) or 'none'}; "
@@ -137,11 +142,9 @@ def probe_command(url: str, *, only: Sequence[str], level: str, gentle: bool, to
     return reports.end(about, ended, expected)
 
 
-def probe_client_command(
-    listen: Address, line: str, name: str, *, only: Sequence[str], level: str, gentle: bool, told: Told
-) -> int:
+def probe_client_command(listen: Address, line: str, name: str, *, only: Sequence[str], level: str, told: Told) -> int:
     """Probe a client; return 1 if it breaks a rule, or differs from the list. Raises CommandError."""
-    cases = choose(CLIENT_CASES, only, level, gentle=gentle)
+    cases = choose(CLIENT_CASES, only, level)
     expected = read_expectations(told.wanted.expect)
     waits = Patience(answer=told.patience)
     addresses = _ports(*listen, told.beside(1 if listen[1] else CLIENT_WORKERS))
@@ -274,14 +277,12 @@ class Reports:
         return record_of(result, self.peer, recorded=self._wanted.record is not None)
 
 
-def choose(cases: Sequence[_C], only: Sequence[str], level: str, *, gentle: bool = False) -> list[_C]:
+def choose(cases: Sequence[_C], only: Sequence[str], level: str) -> list[_C]:
     """Return the cases whose names begin with one of the prefixes, of these levels. Raises CommandError for none."""
     chosen = [
         each
         for each in cases
-        if (not only or any(each.name.startswith(prefix) for prefix in only))
-        and each.level in _LEVELS[level]
-        and not (gentle and each.may_harm)
+        if (not only or any(each.name.startswith(prefix) for prefix in only)) and each.level in _LEVELS[level]
     ]
     if not chosen:
         raise CommandError(f"no case begins with {' or '.join(only)}" if only else "no case is left")

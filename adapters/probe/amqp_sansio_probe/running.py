@@ -104,6 +104,7 @@ class Attempt(NamedTuple):
 class Runner:
     """Runs cases against one peer: up to `workers` side by side, each in a thread; those that may harm others, alone.
 
+    With `is_gentle` those that may harm others aren't run.
     `seed` draws the names; with the same one they are the same. `opener` is called in several threads, unless `workers`
     is 1.
     """
@@ -118,6 +119,7 @@ class Runner:
         patience: Patience | None = None,
         profile: Mapping[str, Deviation] | None = None,
         workers: int = 1,
+        is_gentle: bool = False,
     ) -> None:
         self.opener = opener
         self.login = login
@@ -126,6 +128,7 @@ class Runner:
         self.patience = patience or Patience()
         self.profile = profile or {}
         self.workers = workers
+        self.is_gentle = is_gentle
         self.died = ""
         """Why the run ended before its last case; "" if it didn't. Set by a case that harms the server alone."""
         self._usual = self.patience.answer
@@ -204,7 +207,9 @@ class Runner:
         return result_of(case, attempts, self.profile.get(case.name))
 
     def _lacking(self, case: Case) -> Result | None:
-        """Return the result of a case that the server lacks something for."""
+        """Return the result of a case that isn't to be run: the server lacks something, or it may be harmed."""
+        if case.may_harm and self.is_gentle:
+            return Result(case, Verdict.NOT_RUN, Verdict.NOT_RUN, "may harm (--gentle)")
         lacking = self.capabilities.lacks(case.needs)
         return Result(case, Verdict.NOT_RUN, Verdict.NOT_RUN, f"needs {lacking}") if lacking else None
 
