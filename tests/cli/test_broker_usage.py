@@ -13,7 +13,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
     ("arguments", "words"),
     [
         (["--listen", "localhost"], "expected HOST:PORT"),
-        (["--listen", "127.0.0.1:99999"], "expected HOST:PORT"),
+        (["--listen", "127.0.0.1:99999"], "127.0.0.1:99999: a port is from 0 to 65535"),
         (["--user", ":pw"], "expected NAME:PASSWORD"),
         (["--user", "me:"], "expected NAME:PASSWORD"),
         (["--vhost", "v" * 256], "longer than 255"),

@@ -87,7 +87,7 @@ def test_files_that_cant_be_read(
             ([*command, *more], words)
             for command in (["broker"], ["record", "--upstream", "h:1", "--output", "x.pcapng"])
             for more, words in [
-                (["--listen", f"127.0.0.1:{NUMBER}"], "expected HOST:PORT"),
+                (["--listen", f"127.0.0.1:{NUMBER}"], "a port is from 0 to 65535"),
                 (["--listen", "a..b:0"], "'a..b' can't be the name of a host"),
                 (["--listen", "amqp://127.0.0.1:5672/"], "expected HOST:PORT, not a URL"),
                 (["--listen", LOCAL, "--listen", "b"], "b: expected HOST:PORT"),

@@ -26,8 +26,10 @@ def parse_address(text: str) -> Address:
         host = host[1:-1]
     elif ":" in host:
         raise CommandError(f"{text}: write an IPv6 address as [ADDRESS]:PORT")
-    if not colon or not host or not port.isdecimal() or len(port) > 5 or int(port) > 65535:
+    if not colon or not host or not port.isdecimal():
         raise CommandError(f"{text}: expected HOST:PORT")
+    if len(port) > 5 or int(port) > 65535:
+        raise CommandError(f"{text}: a port is from 0 to 65535")
     try:
         host.encode("idna")
     except UnicodeError:
