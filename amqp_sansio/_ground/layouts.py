@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-CLASSIC: Final = 2263247481
+CLASSIC: Final = 225464064
 """A connection of 0-8 or 0-9-1."""
 AMQP_0_10: Final = 3093032125
 """A connection of 0-10."""
@@ -14,15 +14,15 @@ AMQP_1_0: Final = 1637973280
 """A connection of 1.0."""
 SESSION_0_10: Final = 2558565646
 """The state of a detached session of 0-10."""
-OBSERVER: Final = 2180779493
+OBSERVER: Final = 2140415268
 """An observer of any version."""
-LIFECYCLE: Final = 697317018
+LIFECYCLE: Final = 532137571
 """A lifecycle of messages."""
-REPLAY: Final = 3762595999
+REPLAY: Final = 3972267495
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 3181925859
+BROKER: Final = 3859758202
 """A broker with its clients."""
 
 __all__ = [
