@@ -438,8 +438,321 @@ scan_content(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t narg
     Py_RETURN_NONE;
 }
 
+/* The field tables of 0-8 and 0-9-1 */
+
+enum {
+    /* The deepest nesting that is read, whatever is asked for: each level is a call. */
+    DEEPEST = 128,
+};
+
+struct table {
+    const unsigned char *data;
+    int first_wins;
+    int l_is_unsigned;
+    int s_is_string;
+    int64_t entries;
+    int64_t depth;
+    PyObject *rules;
+    PyObject *make;
+    PyObject *timestamp;
+};
+
+static int read_fields(const struct table *it, Py_ssize_t pos, Py_ssize_t end, int level, PyObject **values);
+static int read_items(const struct table *it, Py_ssize_t pos, Py_ssize_t end, int level, PyObject **values);
+
+/* The table between `pos` and `end` as `make` makes it. Returns as `read_value`. */
+static int
+read_table(const struct table *it, Py_ssize_t pos, Py_ssize_t end, int level, PyObject **value)
+{
+    PyObject *values = NULL;
+    int status = read_fields(it, pos, end, level, &values);
+    if (status <= 0) {
+        return status;
+    }
+    PyObject *raw = PyBytes_FromStringAndSize((const char *)it->data + pos, end - pos);
+    if (raw == NULL) {
+        Py_DECREF(values);
+        return -1;
+    }
+    *value = PyObject_CallFunctionObjArgs(it->make, raw, it->rules, values, NULL);
+    Py_DECREF(raw);
+    Py_DECREF(values);
+    return *value == NULL ? -1 : 1;
+}
+
+static int
+read_timestamp(const struct table *it, uint64_t seconds, PyObject **value)
+{
+    PyObject *number = PyLong_FromUnsignedLongLong(seconds);
+    if (number == NULL) {
+        return -1;
+    }
+    *value = PyObject_CallOneArg(it->timestamp, number);
+    Py_DECREF(number);
+    return *value == NULL ? -1 : 1;
+}
+
+static PyObject *
+float_of(const unsigned char *at, int size)
+{
+    double found = size == 4 ? PyFloat_Unpack4((const char *)at, 0) : PyFloat_Unpack8((const char *)at, 0);
+    if (found == -1.0 && PyErr_Occurred()) {
+        return NULL;
+    }
+    return PyFloat_FromDouble(found);
+}
+
+static PyObject *
+signed_of(const unsigned char *at)
+{
+    uint64_t octets = read_u64(at);
+    int64_t number;
+    memcpy(&number, &octets, sizeof number);
+    return PyLong_FromLongLong(number);
+}
+
+/* The value whose tag stands at `*pos`, in front of `end`, and `*pos` behind it. Returns 1 with a new reference; 0
+   without an exception for what isn't usual, or not whole; -1 with an exception. */
+static int
+read_value(const struct table *it, Py_ssize_t *pos, Py_ssize_t end, int level, PyObject **value)
+{
+    const unsigned char *data = it->data;
+    unsigned char tag = data[*pos];
+    Py_ssize_t at = *pos + 1;
+    uint64_t size = 0;
+    switch (tag) {
+    case 'V':
+        break;
+    case 't':
+    case 'b':
+    case 'B':
+        size = 1;
+        break;
+    case 's':
+        if (it->s_is_string && at >= end) {
+            return 0;
+        }
+        size = it->s_is_string ? 1 + (uint64_t)data[at] : 2;
+        break;
+    case 'U':
+    case 'u':
+        size = 2;
+        break;
+    case 'I':
+    case 'i':
+    case 'f':
+        size = 4;
+        break;
+    case 'l':
+    case 'L':
+    case 'd':
+    case 'T':
+        size = 8;
+        break;
+    case 'S':
+    case 'x':
+    case 'F':
+    case 'A':
+        if (end - at < 4) {
+            return 0;
+        }
+        size = 4 + (uint64_t)read_u32(data + at);
+        break;
+    default:
+        return 0;
+    }
+    if (size > (uint64_t)(end - at)) {
+        return 0;
+    }
+    const unsigned char *here = data + at;
+    Py_ssize_t stop = at + (Py_ssize_t)size;
+    *pos = stop;
+    switch (tag) {
+    case 'S':
+        return text_of(here + 4, stop - at - 4, NULL, value);
+    case 'F':
+        return read_table(it, at + 4, stop, level + 1, value);
+    case 'A':
+        return read_items(it, at + 4, stop, level + 1, value);
+    case 'T':
+        return read_timestamp(it, read_u64(here), value);
+    case 's':
+        if (it->s_is_string) {
+            return text_of(here + 1, stop - at - 1, NULL, value);
+        }
+        *value = PyLong_FromLong((long)read_u16(here) - (here[0] & 0x80 ? 0x10000 : 0));
+        break;
+    case 'U':
+        *value = PyLong_FromLong((long)read_u16(here) - (here[0] & 0x80 ? 0x10000 : 0));
+        break;
+    case 'u':
+        *value = PyLong_FromLong((long)read_u16(here));
+        break;
+    case 'b':
+        *value = PyLong_FromLong((long)here[0] - (here[0] & 0x80 ? 0x100 : 0));
+        break;
+    case 'B':
+        *value = PyLong_FromLong((long)here[0]);
+        break;
+    case 't':
+        *value = PyBool_FromLong(here[0]);
+        break;
+    case 'I':
+        *value = PyLong_FromLongLong((long long)read_u32(here) - (here[0] & 0x80 ? 0x100000000LL : 0));
+        break;
+    case 'i':
+        *value = PyLong_FromUnsignedLong(read_u32(here));
+        break;
+    case 'l':
+        *value = it->l_is_unsigned ? PyLong_FromUnsignedLongLong(read_u64(here)) : signed_of(here);
+        break;
+    case 'L':
+        *value = signed_of(here);
+        break;
+    case 'f':
+        *value = float_of(here, 4);
+        break;
+    case 'd':
+        *value = float_of(here, 8);
+        break;
+    case 'x':
+        *value = PyBytes_FromStringAndSize((const char *)here + 4, stop - at - 4);
+        break;
+    default: /* V */
+        *value = Py_NewRef(Py_None);
+        break;
+    }
+    return *value == NULL ? -1 : 1;
+}
+
+/* Whether the octets of a table or an array on this level are within the bounds. */
+static int
+is_bounded(const struct table *it, Py_ssize_t pos, Py_ssize_t end, int level)
+{
+    return (int64_t)(end - pos) <= it->entries && level <= it->depth && level <= DEEPEST;
+}
+
+/* The entries between `pos` and `end` as a dict. Returns as `read_value`. */
+static int
+read_fields(const struct table *it, Py_ssize_t pos, Py_ssize_t end, int level, PyObject **values)
+{
+    if (!is_bounded(it, pos, end, level)) {
+        return 0;
+    }
+    PyObject *found = PyDict_New();
+    if (found == NULL) {
+        return -1;
+    }
+    int status = 1;
+    while (pos < end) {
+        PyObject *name = NULL;
+        PyObject *value = NULL;
+        Py_ssize_t count = it->data[pos];
+        if (end - pos - 1 <= count) {
+            status = 0;
+            break;
+        }
+        status = text_of(it->data + pos + 1, count, NULL, &name);
+        if (status <= 0) {
+            break;
+        }
+        pos += 1 + count;
+        status = read_value(it, &pos, end, level, &value);
+        if (status > 0) {
+            int there = it->first_wins ? PyDict_Contains(found, name) : 0;
+            if (there < 0 || (there == 0 && PyDict_SetItem(found, name, value) < 0)) {
+                status = -1;
+            }
+            Py_DECREF(value);
+        }
+        Py_DECREF(name);
+        if (status <= 0) {
+            break;
+        }
+    }
+    if (status <= 0) {
+        Py_DECREF(found);
+        return status;
+    }
+    *values = found;
+    return 1;
+}
+
+/* The values between `pos` and `end` as a list. Returns as `read_value`. */
+static int
+read_items(const struct table *it, Py_ssize_t pos, Py_ssize_t end, int level, PyObject **values)
+{
+    if (!is_bounded(it, pos, end, level)) {
+        return 0;
+    }
+    PyObject *found = PyList_New(0);
+    if (found == NULL) {
+        return -1;
+    }
+    int status = 1;
+    while (pos < end) {
+        PyObject *value = NULL;
+        status = read_value(it, &pos, end, level, &value);
+        if (status > 0) {
+            if (PyList_Append(found, value) < 0) {
+                status = -1;
+            }
+            Py_DECREF(value);
+        }
+        if (status <= 0) {
+            Py_DECREF(found);
+            return status;
+        }
+    }
+    *values = found;
+    return 1;
+}
+
+PyDoc_STRVAR(scan_table_doc,
+"scan_table(raw, first_wins, l_is_unsigned, s_is_string, entries, depth, rules, make, timestamp, /)\n"
+"--\n"
+"\n"
+"The fields of a table of 0-8 or 0-9-1, without the length in front, as a dict; None for what isn't usual, or wrong.\n"
+"\n"
+"`first_wins`: of entries with one name the first counts, else the last. `l_is_unsigned`, `s_is_string`: what these\n"
+"tags mean. `entries` bounds the octets of a table or an array, `depth` the levels. A table within is what\n"
+"make(octets, rules, dict) returns, a timestamp timestamp(seconds). Raises what these raise, TypeError for arguments\n"
+"of other types.");
+
+static PyObject *
+scan_table(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs != 9) {
+        PyErr_Format(PyExc_TypeError, "scan_table takes 9 arguments, not %zd", nargs);
+        return NULL;
+    }
+    if (!PyBytes_Check(args[0])) {
+        PyErr_Format(PyExc_TypeError, "scan_table reads bytes, not %.100s", Py_TYPE(args[0])->tp_name);
+        return NULL;
+    }
+    struct table it = {
+        .data = (const unsigned char *)PyBytes_AS_STRING(args[0]),
+        .first_wins = args[1] == Py_True,
+        .l_is_unsigned = args[2] == Py_True,
+        .s_is_string = args[3] == Py_True,
+        .rules = args[6],
+        .make = args[7],
+        .timestamp = args[8],
+    };
+    if (bound_of(args[4], &it.entries) < 0 || bound_of(args[5], &it.depth) < 0) {
+        return NULL;
+    }
+    PyObject *values = NULL;
+    int status = read_fields(&it, 0, PyBytes_GET_SIZE(args[0]), 1, &values);
+    if (status == 0) {
+        Py_RETURN_NONE;
+    }
+    return status < 0 ? NULL : values;
+}
+
 static PyMethodDef functions[] = {
     {"scan_content", (PyCFunction)(void (*)(void))scan_content, METH_FASTCALL, scan_content_doc},
+    {"scan_table", (PyCFunction)(void (*)(void))scan_table, METH_FASTCALL, scan_table_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,6 +1,7 @@
 """The functions of `_speedups.c`. Each equals a pure text, which is the reference."""
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 def scan_content(
     data: bytes,
@@ -17,3 +18,17 @@ def scan_content(
     | None
 ):
     """The usual unit of 0-8 or 0-9-1 at `pos`, as ContentReader's `_read` finds it."""
+
+def scan_table(
+    raw: bytes,
+    first_wins: bool,
+    l_is_unsigned: bool,
+    s_is_string: bool,
+    entries: int,
+    depth: int,
+    rules: object,
+    make: Callable[..., Any],
+    timestamp: Callable[[int], Any],
+    /,
+) -> dict[str, Any] | None:
+    """The fields of a table of 0-8 or 0-9-1, as Table's `_read` finds them; None for what isn't usual."""

@@ -15,23 +15,28 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, COMPILED, Side, Signal
 from amqp_sansio._classic.codec.content_reader import ContentReader
+from amqp_sansio._classic.codec.table import RABBIT as RABBIT_TABLES
+from amqp_sansio._classic.codec.table import SPEC_0_8, SPEC_0_9_1, Table, TableRules
 from amqp_sansio._classic.endpoint.fastpath import ClientFastPath
 from amqp_sansio._ground.receive_buffer import ReceiveBuffer
 from amqp_sansio.amqp_0_9_1 import RABBIT, BasicAck, BasicDeliver, BasicPublish
 from tests.classic.endpoint.test_fast_path import receiving
 from tests.classic.endpoint.test_fast_path import recorded as octets_for
 from tests.kit.captures import carried
-from tests.kit.damage import BEHIND, FRONT, damaged
+from tests.kit.classic_values import table_values
+from tests.kit.damage import BEHIND, FRONT, damaged, outcome, spoilt
 from tests.kit.observing import recorded, take
 from tests.kit.octets_classic import METHOD, body, frame, header
 from tests.kit.pair import structure, told
 from tests.test_fast_paths import TRAFFIC
 
 if TYPE_CHECKING or COMPILED:
-    from amqp_sansio._compiled import scan_content
+    from amqp_sansio._compiled import scan_content, scan_table
 
 if not COMPILED:
     pytest.skip("the module in C isn't built: make test-compiled builds and tests it", allow_module_level=True)
@@ -39,6 +44,7 @@ if not COMPILED:
 STANDING_IN: Final[tuple[tuple[Any, str, str], ...]] = (
     (ContentReader, "read", "_read"),
     (ClientFastPath, "following", "_known_following"),
+    (Table, "_load", "_read"),
 )
 """Methods that call the module, and the pure text of each."""
 
@@ -204,6 +210,114 @@ def test_what_two_units_have_in_common_is_one_object() -> None:
     assert scan(UNITS[0], 0, 2000, 2000, first)[1] is first
     route = scan(UNITS[1], 0, 2000, 2000, first)[2]
     assert scan(UNITS[1], 0, 2000, 2000, route)[2] is route
+
+
+def told_values(value: Any) -> object:
+    """Decoded values with their types, in their order, and the octets and rules of tables; equal for equal NaNs."""
+    if isinstance(value, Table):
+        return "Table", value.raw, id(value.rules), told_values(dict(value.items()))
+    kind: str = type(value).__qualname__
+    if kind == "dict":
+        return [(name, told_values(each)) for name, each in value.items()]
+    return [told_values(each) for each in value] if kind == "list" else (kind, repr(value))
+
+
+def loaded(raw: bytes, rules: TableRules) -> Any:
+    """What both texts make of a table's octets, which is the same."""
+    found = outcome(lambda: told_values(Table.from_wire(raw, rules)._read()))
+    assert outcome(lambda: told_values(Table.from_wire(raw, rules)._scan())) == found
+    return found
+
+
+def field(name: str, tag: str, octets: bytes) -> bytes:
+    """An entry of a table."""
+    encoded = name.encode()
+    return bytes((len(encoded),)) + encoded + tag.encode() + octets
+
+
+def sized(octets: bytes) -> bytes:
+    """Octets with their count in four octets in front."""
+    return len(octets).to_bytes(4, "big") + octets
+
+
+VALUES: Final = (
+    *((tag, b"\x80") for tag in "tbB"),
+    *((tag, b"\x80\x01") for tag in "Uu"),
+    *((tag, b"\xff\xff\xff\xfe") for tag in "Iif"),
+    *((tag, b"\x80\0\0\0\0\0\0\1") for tag in "lLdT"),
+    *(("t", b"\0"), ("b", b"\x7f"), ("f", b"\x7f\xc0\0\1"), ("d", b"\x3f\xf8\0\0\0\0\0\0"), ("V", b"")),
+    *(("D", b"\2\0\0\1\0"), ("s", b"\1k"), ("s", b"\2\xff\xfe"), ("x", sized(b"\xff\0"))),
+    *(
+        ("S", sized(b"text")),
+        ("S", sized("\u20ac\U0001f600".encode())),
+        ("S", sized(b"\xff no text")),
+        ("S", sized(b"")),
+    ),
+    *(("F", sized(b"")), ("A", sized(b"")), ("F", sized(field("k", "t", b"\1") + field("k", "T", bytes(8))))),
+    ("A", sized(b"t\1S" + sized(b"a") + b"F" + sized(field("", "V", b"")) + b"A" + sized(b"I\0\0\0\1"))),
+)
+"""Tags with octets of values: every type, and their ends."""
+RULES: Final = (RABBIT_TABLES, SPEC_0_9_1, SPEC_0_8, RABBIT_TABLES.limited(2, 40))
+
+
+@pytest.mark.parametrize("rules", RULES, ids=lambda rules: f"{rules.name}-{rules.depth}")
+def test_damaged_tables_are_read_alike(rules: TableRules) -> None:
+    read: set[str] = set()
+    for tag, octets in VALUES:
+        # The same name before it: which of the two counts depends on the rules.
+        raw = field("k", "I", bytes(4)) + field("k", tag, octets) + field("end\u00e9", "t", b"\1")
+        read.update(str(loaded(each, rules)[0]) for each in damaged(raw))
+    assert read == {"read", "error"}
+
+
+@pytest.mark.parametrize("levels", [1, 2, 31, 32, 33, 127, 128, 129, 200])
+@pytest.mark.parametrize("tag", ["F", "A"])
+def test_tables_of_any_depth_are_read_alike(tag: str, levels: int) -> None:
+    raw = b""
+    for _ in range(levels - 1):
+        raw = field("", "F", sized(raw)) if tag == "F" else b"A" + sized(raw)
+    raw = field("a", tag, sized(raw))
+    for depth in (1, 32, 128):
+        assert (loaded(raw, RABBIT_TABLES.limited(depth, 65_536))[0] == "read") is (levels + 1 <= depth)
+
+
+def test_tables_of_any_size_are_read_alike() -> None:
+    for entries in (0, 1, 7, 8, 9, 100):
+        for count in (0, 1, 2, 20):
+            raw = b"".join(field(f"{number:02}", "t", b"\1") for number in range(count))
+            loaded(raw, RABBIT_TABLES.limited(32, entries))
+            loaded(field("a", "A", sized(b"t\1" * count)), RABBIT_TABLES.limited(32, entries))
+
+
+@given(data=st.data(), rules=st.sampled_from(RULES[:3]))
+def test_tables_of_any_values_are_read_alike(data: st.DataObject, rules: TableRules) -> None:
+    raw = Table(data.draw(table_values(rules)), rules=rules).raw
+    assert loaded(raw, rules)[0] == "read"
+    loaded(spoilt(data, raw), rules)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "error"),
+    [(0, bytearray(2), TypeError), (4, None, TypeError), (5, 1.5, TypeError), (7, 3, TypeError), (8, None, TypeError)],
+)
+def test_other_arguments_of_tables_are_refused(place: int, value: Any, error: type[Exception]) -> None:
+    raw = field("f", "F", sized(field("t", "T", bytes(8))))
+    arguments: list[Any] = [raw, False, False, False, 1000, 32, RABBIT_TABLES, "{}{}{}".format, int]
+    assert list(scan_table(*arguments) or ()) == ["f"]
+    arguments[place] = value
+    with pytest.raises(error):
+        scan_table(*arguments)
+    with pytest.raises(TypeError):
+        scan_table(*arguments[:-1])
+
+
+def test_what_a_maker_raises_comes_through() -> None:
+    def refuse(*_: object) -> None:
+        raise LookupError
+
+    for raw in (field("f", "F", sized(b"")), field("t", "T", bytes(8))):
+        with pytest.raises(LookupError):
+            scan_table(raw, False, False, False, 1000, 32, None, refuse, refuse)
 
 
 SEEDS: Final = (1, 2)

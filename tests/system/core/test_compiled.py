@@ -11,6 +11,7 @@ import pickle
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,10 +20,11 @@ import pytest
 
 import amqp_sansio
 from amqp_sansio import COMPILED
-from tests.core.test_compiled import UNITS
+from amqp_sansio._classic.codec.table import RABBIT, Timestamp
+from tests.core.test_compiled import UNITS, VALUES, field, sized
 
 if TYPE_CHECKING or COMPILED:
-    from amqp_sansio._compiled import scan_content
+    from amqp_sansio._compiled import scan_content, scan_table
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 if not COMPILED:
@@ -48,13 +50,43 @@ def test_a_million_calls_leave_nothing_behind() -> None:
     # Text that isn't UTF-8, and arguments that are refused.
     given += [(octets.replace(b"key", b"\xff\xfe\xfd"), 0, 131_064, 131_064, None) for octets in UNITS]
     given += [(b"", "", 0, 0, None), (UNITS[0], -1, 0, 0, None), (UNITS[0], 0, 2000, 2000, (1, "\ud800", "", ""))]
+    _leaves_nothing(scan_content, given)
+
+
+def test_a_million_tables_leave_nothing_behind() -> None:
+    """Every type, whole, cut and with text that isn't UTF-8; makers that raise."""
+
+    def refuse(*_: object) -> None:
+        raise LookupError
+
+    given: list[tuple[Any, ...]] = []
+    for tag, octets in VALUES:
+        raw = field("k", "F", sized(field("k", "t", b"\1"))) + field("k", tag, octets)
+        for each in (
+            raw,
+            raw[:-1],
+            field("k", "A", sized(b"t\1" + tag.encode() + octets)),
+            field("k", "S", sized(b"\xff")),
+        ):
+            for first_wins, make in ((False, refuse), (True, _kept), (False, _kept)):
+                given.append((each, first_wins, False, tag == "s", 1000, 32, RABBIT, make, Timestamp))
+    given += [(b"", False, False, False, "", 32, None, refuse, refuse), (bytearray(), *given[0][1:])]
+    _leaves_nothing(scan_table, given)
+
+
+def _kept(*given: object) -> object:
+    return given
+
+
+def _leaves_nothing(scan: Callable[..., object], given: list[tuple[Any, ...]]) -> None:
+    """Call it a million times, with each of these arguments in turn."""
     shared = [value for arguments in given for value in arguments]
 
     def called(times: int) -> None:
         for _ in range(times):
             for arguments in given:
-                with suppress(TypeError, ValueError):
-                    scan_content(*arguments)
+                with suppress(TypeError, ValueError, LookupError):
+                    scan(*arguments)
 
     called(10)
     gc.collect()
