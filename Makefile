@@ -1,7 +1,7 @@
 # Commands for developers. Every target sets up its own environment, once, and again when pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: demo quick core figures test test-system explore fuzz mutants lint interop conformance conformance-check codegen-check bench bench-check docs test-all test-newest dist clean help
+.PHONY: demo quick core figures test test-system explore fuzz mutants lint interop conformance conformance-check codegen-check bench bench-check docs test-all test-newest test-compiled test-asan wheel-compiled dist clean help
 SHELL := bash
 # Tests and commands start many interpreters; compiling the modules again in each costs more than everything else.
 unexport PYTHONDONTWRITEBYTECODE
@@ -21,6 +21,8 @@ NEWEST ?= tests
 SINCE ?= HEAD
 # The tests that `make core` runs: those of whoever works on a codec, a model or an end.
 CORE ?= tests/core tests/sasl tests/classic tests/amqp_0_10 tests/amqp_1_0 tests/observer
+# The tests that `make test-compiled` runs with the module in C.
+COMPILED_TESTS ?= tests/core tests/classic tests/amqp_1_0 tests/observer tests/tables tests/system/core/test_compiled.py
 EXPLORE_S ?= 300
 FUZZ_S ?= 300
 FUZZ_SEED ?= 1
@@ -97,6 +99,17 @@ test-newest:  ## The tests but for Spark's, with the newest Python that is there
 	@python=$$(tools/dev/newest.sh) || { echo "there is no newer Python than $$(python3 --version)"; exit 0; }; \
 	PYTHON=$$python tools/dev/venv.sh .venv-newest .venv-newest/.stamp --group test && \
 	.venv-newest/bin/python -m pytest $(PYTEST_ARGS) -m "not spark" $(NEWEST)
+
+test-compiled: $(VENV)/.stamp  ## The tests of what the optional module in C stands in for, with it: COMPILED_TESTS names others
+	$(PY) -m tools.compiled -- $(PYTEST_ARGS) $(COMPILED_TESTS)
+
+test-asan: $(VENV)/.stamp  ## The tests of the module in C itself, watched by the sanitizers of addresses and undefined behaviour
+	$(PY) -m tools.compiled --sanitize build/sanitized -- -q -p no:randomly tests/core/test_compiled.py
+
+wheel-compiled: $(VENV)/.stamp  ## A wheel with the module in C, for this system and Python, in build/compiled-wheel
+	rm -rf build/compiled-wheel
+	AMQP_SANSIO_COMPILE=1 $(PY) -m hatchling build -t wheel -d build/compiled-wheel
+	@! ls build/compiled-wheel/*-none-any.whl 2>/dev/null || { echo "it could not be compiled" >&2; exit 1; }
 
 dist: $(VENV)/.stamp  ## sdist and wheel in build/dist, checked, and used in clean environments; the tests of the sdist, or SDIST_TESTS of them
 	SDIST_TESTS="$(SDIST_TESTS)" tools/dev/release.sh $(PY) build/dist

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ._compiled import COMPILED
 from ._version import __version__
 from .endpoint import CloseHint, Endpoint, Role, Side
 from .errors import (
@@ -75,6 +76,7 @@ __all__ = [
     "AMQP_0_9_1",
     "AMQP_0_10",
     "AMQP_1_0",
+    "COMPILED",
     "NEED_DATA",
     "PAUSED",
     "Abandoned",

@@ -33,6 +33,7 @@ PURE = frozenset(
 
 ALSO = {
     "amqp_sansio/__init__.py": {"warnings"},
+    "amqp_sansio/_compiled.py": {"os"},
     "amqp_sansio/amqp_0_10/__init__.py": {"importlib"},
     "amqp_sansio/amqp_1_0/__init__.py": {"importlib"},
     "amqp_sansio/broker/__init__.py": {"importlib"},
@@ -43,8 +44,8 @@ ALSO = {
     "amqp_sansio/testing/simulate/world.py": {"errno"},
 }
 """What single modules may import besides: a part when asked for it, pickle into memory, a warning of an old name, the
-numbers of errors, the library of an extra, the functions in whose place a simulated world puts its own, and the thread
-it stands in."""
+choice of the pure text, the numbers of errors, the library of an extra, the functions in whose place a simulated world
+puts its own, and the thread it stands in."""
 FOR_TESTS = ADAPTERS / "pytest"
 """The adapter that is for tests itself."""
 

@@ -331,7 +331,7 @@ def test_rooms_import_from_their_left_only(engine: str) -> None:
 
 
 DOWNWARD: Final = (
-    {"_version", "printing"},
+    {"_compiled", "_version", "printing"},
     {"_ground"},
     {"versions", "limits", "errors", "metrics"},
     {"sasl", "uri", "websocket"},

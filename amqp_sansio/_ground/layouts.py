@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-CLASSIC: Final = 949258235
+CLASSIC: Final = 3332126337
 """A connection of 0-8 or 0-9-1."""
 AMQP_0_10: Final = 4167785253
 """A connection of 0-10."""
@@ -14,15 +14,15 @@ AMQP_1_0: Final = 3149818190
 """A connection of 1.0."""
 SESSION_0_10: Final = 4114653226
 """The state of a detached session of 0-10."""
-OBSERVER: Final = 792558769
+OBSERVER: Final = 3617877645
 """An observer of any version."""
-LIFECYCLE: Final = 4153693137
+LIFECYCLE: Final = 2471372291
 """A lifecycle of messages."""
-REPLAY: Final = 3375047535
+REPLAY: Final = 2484131556
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 2322971631
+BROKER: Final = 650987621
 """A broker with its clients."""
 
 __all__ = [

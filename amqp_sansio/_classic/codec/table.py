@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from struct import Struct
 from struct import error as StructError
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from ..._compiled import COMPILED
 from ...errors import CodecError
 from .table_encode import check_names, encode_table
 from .table_rules import (
@@ -24,6 +25,9 @@ from .table_rules import (
     syntax_error,
 )
 from .violation import SYNTAX_ERROR
+
+if TYPE_CHECKING or COMPILED:
+    from ..._compiled import scan_table
 
 _new: Final = object.__new__
 _READ_U32: Final = Struct(">I").unpack_from
@@ -104,8 +108,7 @@ class Table(TableOctets, Mapping[str, FieldValue]):
         """The names with their values, in the order of the wire."""
         return (self._values or self._load()).items()
 
-    def _load(self) -> dict[str, FieldValue]:
-        """Decode the octets; an empty table does so each time."""
+    def _read(self) -> dict[str, FieldValue]:
         raw, rules = self._raw, self._rules
         try:
             values = _decode(raw, 0, len(raw), rules, 1) if raw else {}
@@ -113,6 +116,28 @@ class Table(TableOctets, Mapping[str, FieldValue]):
             values = _mapping(_entries(raw, 0, len(raw), rules, 1), rules)
         self._values = values
         return values
+
+    def _scan(self) -> dict[str, FieldValue]:
+        """As `_read`, to which it leaves what is wrong or out of the ordinary, with the module in C."""
+        raw, rules = self._raw, self._rules
+        values = scan_table(
+            raw,
+            rules.first_wins,
+            rules.l_is_unsigned,
+            rules.s_is_string,
+            rules.entries,
+            rules.depth,
+            rules,
+            _made,
+            Timestamp,
+        )
+        if values is None:
+            return self._read()
+        self._values = values
+        return values
+
+    _load = _scan if COMPILED else _read
+    """Decode the octets; an empty table does so each time."""
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Table):
@@ -183,6 +208,15 @@ def _plain(value: FieldValue) -> FieldValue:
     if isinstance(value, list):
         return [_plain(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
     return value
+
+
+def _made(raw: bytes, rules: TableRules, values: dict[str, FieldValue]) -> Table:
+    """A table within another one, whose values are decoded already."""
+    table: FieldValue = _new(Table)
+    table._raw = raw
+    table._rules = rules
+    table._values = values
+    return cast("Table", table)
 
 
 def _decode(buf: bytes, pos: int, end: int, rules: TableRules, depth: int) -> dict[str, FieldValue]:

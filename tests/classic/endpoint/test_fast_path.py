@@ -97,13 +97,7 @@ def _fed(
     version: Version, side: Side, octets: bytes, sizes: list[int], in_runs: bool = False
 ) -> tuple[list[str], dict[int, object]]:
     """The events of an endpoint that waits for messages and gets these octets, and its state after so many of them."""
-    limits = Limits(unparsed=200_000, bodies=200_000, message=200_000)
-    pair = Pair(version, client=client_config(limits=limits), server=server_config(limits=limits)).open()
-    channel = _consuming(pair)
-    for _ in range(12 if pair.has("confirm.select") else 0):
-        channel.publish(b"", routing_key="r", mandatory=True)
-    pair.pump()
-    end = pair.ends[side]
+    end = receiving(version, side)
     events, states = list[str](), dict[int, object]()
     for piece in pieces(*sizes, 30_000)(octets):
         end.receive_data(piece, 0.0)
@@ -111,6 +105,17 @@ def _fed(
             events += map(told, [event, *(end.next_deliveries(event) if in_runs and type(event) is Delivery else ())])
             states[len(events)] = structure(end)
     return events, {**states, -1: (end.data_to_send(0.0), structure(end))}
+
+
+def receiving(version: Version, side: Side) -> Any:
+    """An endpoint that waits for the messages of `recorded`."""
+    limits = Limits(unparsed=200_000, bodies=200_000, message=200_000)
+    pair = Pair(version, client=client_config(limits=limits), server=server_config(limits=limits)).open()
+    channel = _consuming(pair)
+    for _ in range(12 if pair.has("confirm.select") else 0):
+        channel.publish(b"", routing_key="r", mandatory=True)
+    pair.pump()
+    return pair.ends[side]
 
 
 @pytest.mark.parametrize("how", ["heartbeat", "two bodies", "within another", "a method"])

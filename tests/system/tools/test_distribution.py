@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
 from typing import Final
 
@@ -51,6 +52,16 @@ def test_an_unpacked_sdist_has_its_tests(tmp_path: Path) -> None:
     command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
     assert "no tests ran" not in run(unpacked, *command, "--collect-only", "tests")
     run(unpacked, *command, *looking)
+
+
+def test_a_wheel_is_for_every_system_and_has_nothing_in_c(tmp_path: Path) -> None:
+    run(ROOT, sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path))
+    (packed,) = tmp_path.iterdir()
+    assert packed.name.endswith("-py3-none-any.whl")
+    with zipfile.ZipFile(packed) as archive:
+        files = archive.namelist()
+    assert "amqp_sansio/_compiled.py" in files
+    assert not [name for name in files if "_speedups" in name]
 
 
 @pytest.mark.parametrize("ends", ["autocrlf=true", "eol=crlf"])

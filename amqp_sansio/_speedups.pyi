@@ -1,0 +1,34 @@
+"""The functions of `_speedups.c`. Each equals a pure text, which is the reference."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+def scan_content(
+    data: bytes,
+    pos: int,
+    body_max: int,
+    other_max: int,
+    names: tuple[int, str, str, str] | tuple[str, str, bool, bool] | None,
+    /,
+) -> (
+    tuple[Literal[60], tuple[int, str, str, str], int, bool, bytes, bytes | None, int, int]
+    | tuple[Literal[40], int, tuple[str, str, bool, bool], bytes, bytes, int]
+    | tuple[Literal[80], int, int, bool, int]
+    | tuple[Literal[3], int, int]
+    | None
+):
+    """The usual unit of 0-8 or 0-9-1 at `pos`, as ContentReader's `_read` finds it."""
+
+def scan_table(
+    raw: bytes,
+    first_wins: bool,
+    l_is_unsigned: bool,
+    s_is_string: bool,
+    entries: int,
+    depth: int,
+    rules: object,
+    make: Callable[..., Any],
+    timestamp: Callable[[int], Any],
+    /,
+) -> dict[str, Any] | None:
+    """The fields of a table of 0-8 or 0-9-1, as Table's `_read` finds them; None for what isn't usual."""

@@ -1,0 +1,408 @@
+"""The module in C against the pure text of the same steps: results, types, exceptions, events, state and pickles.
+
+It isn't built for the default suite, so that this runs the pure text: `make test-compiled` builds it.
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from functools import cache
+from random import Random
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, COMPILED, Side, Signal
+from amqp_sansio._classic.codec.content_reader import ContentReader
+from amqp_sansio._classic.codec.table import RABBIT as RABBIT_TABLES
+from amqp_sansio._classic.codec.table import SPEC_0_8, SPEC_0_9_1, Table, TableRules
+from amqp_sansio._classic.endpoint.fastpath import ClientFastPath
+from amqp_sansio._ground.receive_buffer import ReceiveBuffer
+from amqp_sansio.amqp_0_9_1 import RABBIT, BasicAck, BasicDeliver, BasicPublish
+from tests.classic.endpoint.test_fast_path import receiving
+from tests.classic.endpoint.test_fast_path import recorded as octets_for
+from tests.kit.captures import carried
+from tests.kit.classic_values import table_values
+from tests.kit.damage import BEHIND, FRONT, damaged, outcome, spoilt
+from tests.kit.observing import recorded, take
+from tests.kit.octets_classic import METHOD, body, frame, header
+from tests.kit.pair import structure, told
+from tests.test_fast_paths import TRAFFIC
+
+if TYPE_CHECKING or COMPILED:
+    from amqp_sansio._compiled import scan_content, scan_table
+
+if not COMPILED:
+    pytest.skip("the module in C isn't built: make test-compiled builds and tests it", allow_module_level=True)
+
+STANDING_IN: Final[tuple[tuple[Any, str, str], ...]] = (
+    (ContentReader, "read", "_read"),
+    (ClientFastPath, "following", "_known_following"),
+    (Table, "_load", "_read"),
+)
+"""Methods that call the module, and the pure text of each."""
+
+
+@contextmanager
+def pure() -> Generator[None]:
+    """Run the pure text."""
+    with pytest.MonkeyPatch.context() as patch:
+        for owner, name, text in STANDING_IN:
+            patch.setattr(owner, name, getattr(owner, text))
+        yield
+
+
+class Noting(ContentReader[None, list[object]]):
+    """A reader whose methods return what they are given."""
+
+    __slots__ = ()
+
+    def delivered(
+        self,
+        source: None,
+        number: int,
+        consumer_tag: str,
+        tag: int,
+        redelivered: bool,
+        exchange: str,
+        routing_key: str,
+        raw: bytes,
+        body: bytes | None,
+        size: int,
+        end: int,
+    ) -> list[object]:
+        names = consumer_tag, exchange, routing_key
+        return ["delivered", source, number, names, tag, redelivered, raw, body, size, end]
+
+    def published(self, source: None, number: int, route: Any, raw: bytes, body: bytes, end: int) -> list[object]:
+        return ["published", source, number, route, raw, body, end]
+
+    def acknowledged(self, source: None, number: int, tag: int, multiple: bool, end: int) -> list[object]:
+        return ["acknowledged", source, number, tag, multiple, end]
+
+    def continued(self, source: None, number: int, size: int) -> list[object]:
+        return ["continued", source, number, size]
+
+
+def typed(value: Any) -> tuple[str, object]:
+    """A value with the types of all that is in it."""
+    kind: str = type(value).__qualname__
+    return kind, [typed(each) for each in value] if kind in ("list", "tuple") else value
+
+
+def read(octets: bytes, pos: int = 0, body_max: int = 131_064, other_max: int = 131_064) -> list[object] | None:
+    """What both texts read, which is the same; also for a reader that knows another unit, and this one."""
+    buffer = ReceiveBuffer()
+    buffer.data = octets
+    buffer.pos = pos
+    found = Noting(body_max, other_max)._read(buffer, None)
+    scanning = Noting(body_max, other_max)
+    for _ in range(2):
+        assert typed(scanning._scan(buffer, None)) == typed(found)
+    for other in UNITS:
+        before = ReceiveBuffer()
+        before.data = other
+        scanning._scan(before, None)
+        assert typed(scanning._scan(buffer, None)) == typed(found)
+    return found
+
+
+def _method(record: Any, channel: int) -> bytes:
+    return frame(METHOD, channel, record.encode(RABBIT))
+
+
+def _units() -> Iterator[bytes]:
+    for channel, properties, octets in (
+        (1, b"\0\0", b"hello"),
+        (0x1234, b"\x10\0\x02", b""),
+        (1, b"\0\0", bytes(1025)),
+    ):
+        content = header(channel, 60, len(octets), properties) + (body(channel, octets) if octets else b"")
+        yield _method(BasicDeliver("tag", 5, True, "", "key"), channel) + content
+        yield _method(BasicPublish("e", "k\u00fc", mandatory=True), channel) + content
+    yield _method(BasicDeliver("", 2**64 - 1, False, "e" * 255, "\u20ac"), 1) + header(1, 60, 70_000)
+    yield _method(BasicAck(2**63, True), 7)
+    yield body(3, b"as it comes")
+    yield _method(BasicPublish("", ""), 1) + header(1, 60, 2**64 - 1)
+
+
+UNITS: Final = tuple(_units())
+
+
+@pytest.mark.parametrize("unit", range(len(UNITS)))
+def test_damaged_units_are_read_alike(unit: int) -> None:
+    octets = UNITS[unit]
+    kinds = [octets] if len(octets) > 1000 else [*damaged(octets)]
+    names = {found[0] for each in kinds if (found := read(each)) is not None}
+    for each in kinds[:: 1 + len(kinds) // 300]:
+        read(FRONT + each + BEHIND, len(FRONT))
+    # One of them is whole, but for the last one: nobody waits for a publish.
+    assert names or unit == len(UNITS) - 1
+
+
+@pytest.mark.parametrize("bound", [-8, 0, 1, 13, 14, 15, 24, 1024, 2**31, 2**32, 2**63, 2**70])
+def test_bounds_of_any_size_are_kept_alike(bound: int) -> None:
+    for octets in UNITS:
+        read(octets, 0, bound, 131_064)
+        read(octets, 0, 131_064, bound)
+
+
+@pytest.mark.parametrize("size", [0, 1, 12, 13, 2**31 - 1, 2**31, 2**32 - 1])
+def test_lengths_that_lie_are_read_alike(size: int) -> None:
+    """Those of each frame and of the body, up to the largest that their fields hold."""
+    for octets in UNITS:
+        at = 0
+        while at + 7 < len(octets):
+            spoilt = octets[: at + 3] + size.to_bytes(4, "big") + octets[at + 7 :]
+            read(spoilt)
+            read(spoilt + BEHIND)
+            at += 8 + int.from_bytes(octets[at + 3 : at + 7], "big")
+    whole = Struct(">Q")
+    start = _method(BasicDeliver("t", 1, False, "", "k"), 1) + header(1, 60, 0)
+    for large in (size, size << 31, size << 32 | size):
+        read(start[:-11] + whole.pack(large) + start[-3:] + body(1, b"x"))
+
+
+@pytest.mark.parametrize("version", [AMQP_0_8, AMQP_0_9_1], ids=str)
+@pytest.mark.parametrize("side", [Side.CLIENT, Side.SERVER], ids=lambda side: side.value)
+def test_every_place_of_a_stream_is_read_alike(version: Any, side: Side) -> None:
+    """What no sender meant as the begin of a frame."""
+    octets = octets_for(version, side)
+    for pos in (*range(4000), *range(4000, len(octets), 997), len(octets) - 1, len(octets), len(octets) + 1):
+        read(octets, pos)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ((bytearray(40), 0, 1, 1, None), TypeError),
+        ((b"", "0", 1, 1, None), TypeError),
+        ((b"", 0, 1.0, 1, None), TypeError),
+        ((b"", 0, 1, None, None), TypeError),
+        ((b"", 0, 1, 1), TypeError),
+        ((b"", -1, 1, 1, None), ValueError),
+        ((b"", 2**70, 1, 1, None), OverflowError),
+        ((UNITS[0], 0, 2000, 2000, (1, "\ud800", "", "")), UnicodeEncodeError),
+    ],
+)
+def test_other_arguments_are_refused(arguments: tuple[Any, ...], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        scan_content(*arguments)
+
+
+@pytest.mark.parametrize(
+    "names", [(), (1, 2, 3, 4), ("a", "b", "c", "d"), (1, "a", "b"), "abcd", 7, (None, "", "", "")]
+)
+def test_names_of_another_shape_are_none(names: Any) -> None:
+    for octets in UNITS:
+        assert scan_content(octets, 0, 2000, 2000, names) == scan_content(octets, 0, 2000, 2000, None)
+
+
+def test_what_two_units_have_in_common_is_one_object() -> None:
+    scan: Any = scan_content
+    first = scan(UNITS[0], 0, 2000, 2000, None)[1]
+    assert scan(UNITS[0], 0, 2000, 2000, first)[1] is first
+    route = scan(UNITS[1], 0, 2000, 2000, first)[2]
+    assert scan(UNITS[1], 0, 2000, 2000, route)[2] is route
+
+
+def told_values(value: Any) -> object:
+    """Decoded values with their types, in their order, and the octets and rules of tables; equal for equal NaNs."""
+    if isinstance(value, Table):
+        return "Table", value.raw, id(value.rules), told_values(dict(value.items()))
+    kind: str = type(value).__qualname__
+    if kind == "dict":
+        return [(name, told_values(each)) for name, each in value.items()]
+    return [told_values(each) for each in value] if kind == "list" else (kind, repr(value))
+
+
+def loaded(raw: bytes, rules: TableRules) -> Any:
+    """What both texts make of a table's octets, which is the same."""
+    found = outcome(lambda: told_values(Table.from_wire(raw, rules)._read()))
+    assert outcome(lambda: told_values(Table.from_wire(raw, rules)._scan())) == found
+    return found
+
+
+def field(name: str, tag: str, octets: bytes) -> bytes:
+    """An entry of a table."""
+    encoded = name.encode()
+    return bytes((len(encoded),)) + encoded + tag.encode() + octets
+
+
+def sized(octets: bytes) -> bytes:
+    """Octets with their count in four octets in front."""
+    return len(octets).to_bytes(4, "big") + octets
+
+
+VALUES: Final = (
+    *((tag, b"\x80") for tag in "tbB"),
+    *((tag, b"\x80\x01") for tag in "Uu"),
+    *((tag, b"\xff\xff\xff\xfe") for tag in "Iif"),
+    *((tag, b"\x80\0\0\0\0\0\0\1") for tag in "lLdT"),
+    *(("t", b"\0"), ("b", b"\x7f"), ("f", b"\x7f\xc0\0\1"), ("d", b"\x3f\xf8\0\0\0\0\0\0"), ("V", b"")),
+    *(("D", b"\2\0\0\1\0"), ("s", b"\1k"), ("s", b"\2\xff\xfe"), ("x", sized(b"\xff\0"))),
+    *(
+        ("S", sized(b"text")),
+        ("S", sized("\u20ac\U0001f600".encode())),
+        ("S", sized(b"\xff no text")),
+        ("S", sized(b"")),
+    ),
+    *(("F", sized(b"")), ("A", sized(b"")), ("F", sized(field("k", "t", b"\1") + field("k", "T", bytes(8))))),
+    ("A", sized(b"t\1S" + sized(b"a") + b"F" + sized(field("", "V", b"")) + b"A" + sized(b"I\0\0\0\1"))),
+)
+"""Tags with octets of values: every type, and their ends."""
+RULES: Final = (RABBIT_TABLES, SPEC_0_9_1, SPEC_0_8, RABBIT_TABLES.limited(2, 40))
+
+
+@pytest.mark.parametrize("rules", RULES, ids=lambda rules: f"{rules.name}-{rules.depth}")
+def test_damaged_tables_are_read_alike(rules: TableRules) -> None:
+    read: set[str] = set()
+    for tag, octets in VALUES:
+        # The same name before it: which of the two counts depends on the rules.
+        raw = field("k", "I", bytes(4)) + field("k", tag, octets) + field("end\u00e9", "t", b"\1")
+        read.update(str(loaded(each, rules)[0]) for each in damaged(raw))
+    assert read == {"read", "error"}
+
+
+@pytest.mark.parametrize("levels", [1, 2, 31, 32, 33, 127, 128, 129, 200])
+@pytest.mark.parametrize("tag", ["F", "A"])
+def test_tables_of_any_depth_are_read_alike(tag: str, levels: int) -> None:
+    raw = b""
+    for _ in range(levels - 1):
+        raw = field("", "F", sized(raw)) if tag == "F" else b"A" + sized(raw)
+    raw = field("a", tag, sized(raw))
+    for depth in (1, 32, 128):
+        assert (loaded(raw, RABBIT_TABLES.limited(depth, 65_536))[0] == "read") is (levels + 1 <= depth)
+
+
+def test_tables_of_any_size_are_read_alike() -> None:
+    for entries in (0, 1, 7, 8, 9, 100):
+        for count in (0, 1, 2, 20):
+            raw = b"".join(field(f"{number:02}", "t", b"\1") for number in range(count))
+            loaded(raw, RABBIT_TABLES.limited(32, entries))
+            loaded(field("a", "A", sized(b"t\1" * count)), RABBIT_TABLES.limited(32, entries))
+
+
+@given(data=st.data(), rules=st.sampled_from(RULES[:3]))
+def test_tables_of_any_values_are_read_alike(data: st.DataObject, rules: TableRules) -> None:
+    raw = Table(data.draw(table_values(rules)), rules=rules).raw
+    assert loaded(raw, rules)[0] == "read"
+    loaded(spoilt(data, raw), rules)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "error"),
+    [(0, bytearray(2), TypeError), (4, None, TypeError), (5, 1.5, TypeError), (7, 3, TypeError), (8, None, TypeError)],
+)
+def test_other_arguments_of_tables_are_refused(place: int, value: Any, error: type[Exception]) -> None:
+    raw = field("f", "F", sized(field("t", "T", bytes(8))))
+    arguments: list[Any] = [raw, False, False, False, 1000, 32, RABBIT_TABLES, "{}{}{}".format, int]
+    assert list(scan_table(*arguments) or ()) == ["f"]
+    arguments[place] = value
+    with pytest.raises(error):
+        scan_table(*arguments)
+    with pytest.raises(TypeError):
+        scan_table(*arguments[:-1])
+
+
+def test_what_a_maker_raises_comes_through() -> None:
+    def refuse(*_: object) -> None:
+        raise LookupError
+
+    for raw in (field("f", "F", sized(b"")), field("t", "T", bytes(8))):
+        with pytest.raises(LookupError):
+            scan_table(raw, False, False, False, 1000, 32, None, refuse, refuse)
+
+
+SEEDS: Final = (1, 2)
+
+
+@cache
+def _outcome(room: str, seed: int) -> list[object]:
+    return TRAFFIC[room](Random(seed))
+
+
+@pytest.mark.parametrize("room", TRAFFIC)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_traffic_gives_the_same_events_octets_and_state(room: str, seed: int) -> None:
+    with pure():
+        found = TRAFFIC[room](Random(seed))
+    assert found == _outcome(room, seed)
+
+
+@contextmanager
+def compiled() -> Generator[None]:
+    """Run what the module stands in."""
+    yield
+
+
+WAYS: Final = {"pure": pure, "compiled": compiled}
+Way = Callable[[], Any]
+
+
+@pytest.mark.parametrize("reader", WAYS)
+@pytest.mark.parametrize("writer", WAYS)
+@pytest.mark.parametrize("side", [Side.CLIENT, Side.SERVER], ids=lambda side: side.value)
+def test_an_end_that_one_text_pickles_goes_on_with_the_other(side: Side, writer: str, reader: str) -> None:
+    octets = octets_for(AMQP_0_9_1, side)
+    cut = Random(writer + reader).randrange(len(octets) // 2)
+    with pure():
+        wanted = _continued(receiving(AMQP_0_9_1, side), octets, cut, pure, pure)
+    assert _continued(receiving(AMQP_0_9_1, side), octets, cut, WAYS[writer], WAYS[reader]) == wanted
+
+
+def _continued(end: Any, octets: bytes, cut: int, writer: Way, reader: Way) -> list[object]:
+    """The events of an end that is pickled in the middle of its octets, and its state."""
+    found: list[object] = []
+
+    def fed(piece: bytes) -> None:
+        for at in range(0, len(piece), 5000):
+            end.receive_data(piece[at : at + 5000], 0.0)
+            while not isinstance(event := end.next_event(), Signal):
+                found.append(told(event))
+
+    with writer():
+        fed(octets[:cut])
+        snapshot = pickle.dumps(end)
+    with reader():
+        end = pickle.loads(snapshot)
+        fed(octets[cut:])
+    return [*found, structure(end)]
+
+
+@pytest.mark.parametrize("reader", WAYS)
+@pytest.mark.parametrize("writer", WAYS)
+def test_an_observer_that_one_text_pickles_goes_on_with_the_other(writer: str, reader: str) -> None:
+    for path in Random(writer + reader).sample(carried("o09*.pcap"), 4):
+        for connection in recorded(path):
+            with pure():
+                wanted = _watched(connection, pure, pure)
+            assert _watched(connection, WAYS[writer], WAYS[reader]) == wanted
+
+
+def _watched(connection: Any, writer: Way, reader: Way) -> list[object]:
+    observer: Any = connection.observer()
+    found: list[object] = []
+
+    def arrive(arrivals: Any) -> None:
+        for sender, what, at_ns in arrivals:
+            if isinstance(what, int):
+                observer.receive_gap(sender, what, at_ns)
+            else:
+                observer.receive_data(what, sender, at_ns)
+            found.extend(take(observer))
+
+    half = len(connection.arrivals) // 2
+    with writer():
+        arrive(connection.arrivals[:half])
+        snapshot = pickle.dumps(observer)
+    with reader():
+        observer = pickle.loads(snapshot)
+        arrive(connection.arrivals[half:])
+    return [*found, structure(observer)]
