@@ -22,7 +22,7 @@ REPLAY: Final = 4228402222
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 2713985312
+BROKER: Final = 2793998809
 """A broker with its clients."""
 
 __all__ = [
