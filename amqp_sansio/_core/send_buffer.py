@@ -58,14 +58,14 @@ class SendBuffer:
         if self.size > self.high:
             self.pause()
 
-    def add(self, head: tuple[bytes, ...], body: bytes, tail: bytes) -> None:
-        """Queue a message: the pieces in front of its body, which is large or small, and what is behind it."""
-        if len(body) > _LARGE:
-            begin = b"".join(head)
-            self.parts += (begin, body, tail)
-            self.size += len(begin) + len(body) + len(tail)
+    def add(self, pieces: tuple[bytes, ...], size: int) -> None:
+        """Queue a message in pieces; the last but one is its body of `size` octets, which is large or small."""
+        if size > _LARGE:
+            begin = b"".join(pieces[:-2])
+            self.parts += (begin, *pieces[-2:])
+            self.size += len(begin) + size + len(pieces[-1])
         else:
-            octets = b"".join((*head, body, tail))
+            octets = b"".join(pieces)
             self.parts.append(octets)
             self.size += len(octets)
         if self.size > self.high:

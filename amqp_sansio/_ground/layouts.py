@@ -22,7 +22,7 @@ REPLAY: Final = 2484131556
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 650987621
+BROKER: Final = 3999393211
 """A broker with its clients."""
 
 __all__ = [

@@ -267,7 +267,7 @@ class Channel(ChannelState):
         if not size:
             out.queue(b"".join((start, header, raw, b"\xce")))
         elif not frame_max or size <= frame_max - OVERHEAD:
-            out.add((start, header, raw, _BODY_BEGIN(BODY_FOLLOWS | number, size)), body, b"\xce")
+            out.add((start, header, raw, _BODY_BEGIN(BODY_FOLLOWS | number, size), body, b"\xce"), size)
         else:
             out.append(b"".join((start, header, raw, b"\xce")))
             for part in body_frames(number, body, frame_max):
@@ -343,7 +343,7 @@ class Channel(ChannelState):
         given = _TAG(tag, redelivered)
         if size:
             follows = _BODY_BEGIN(BODY_FOLLOWS | number, size)
-            out.add((begin, given, end, header, raw_properties, follows), body, b"\xce")
+            out.add((begin, given, end, header, raw_properties, follows, body, b"\xce"), size)
         else:
             out.queue(b"".join((begin, given, end, header, raw_properties, b"\xce")))
         return tag

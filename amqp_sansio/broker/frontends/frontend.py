@@ -11,6 +11,7 @@ from ..model.queue import Window
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from ..._core.send_buffer import SendBuffer
     from ...endpoint import CloseHint, Endpoint
     from ...events import Event, Signal
     from ..counting import Counts
@@ -106,7 +107,19 @@ class Frontend(ABC):
     has left is done.
     """
 
-    __slots__ = ("again", "connection", "gate", "hub", "is_held_up", "is_put_off", "ledger", "number", "publishes")
+    __slots__ = (
+        "_high",
+        "_waiting",
+        "again",
+        "connection",
+        "gate",
+        "hub",
+        "is_held_up",
+        "is_put_off",
+        "ledger",
+        "number",
+        "publishes",
+    )
 
     connection: Any
 
@@ -114,7 +127,11 @@ class Frontend(ABC):
         self.hub = hub
         self.number = number
         self.connection = connection
-        self.gate = Window(octets=hub.settings.limits.backlog_high, overdraws=True)
+        self._waiting: SendBuffer = self.connection.send_buffer
+        """The octets that wait to be sent to the client."""
+        self._high = hub.settings.limits.backlog_high
+        """Octets of these, and of deliveries that `gate` lets through, up to which the client isn't behind."""
+        self.gate = Window(octets=self._high, overdraws=True)
         self.publishes = False
         self.is_held_up = False
         self.is_put_off = False
@@ -126,7 +143,7 @@ class Frontend(ABC):
     def is_behind(self) -> bool:
         """Whether the client has left more than `backlog_high` of answers, returns and confirms unread, beside the
         deliveries within `gate`."""
-        backlog, high = self.connection.send_backlog, self.hub.settings.limits.backlog_high
+        backlog, high = self._waiting.size, self._high
         if backlog <= high:
             # `gate` never has more than that: most clients are far from being behind.
             return False
@@ -136,9 +153,11 @@ class Frontend(ABC):
 
     def next_event(self) -> Event | Signal:
         """Return the engine's next event; none for a client that is behind, or whose turn is over."""
-        self.is_held_up = self.is_behind
-        if self.is_held_up:
+        # `is_behind` costs a call, for each event: below the mark it says no.
+        if self._waiting.size > self._high and self.is_behind:
+            self.is_held_up = True
             return PAUSED
+        self.is_held_up = False
         if self.ledger.room <= 0:
             self.is_put_off = True
             return PAUSED

@@ -467,8 +467,9 @@ class Delivery:
                 self.run(queue)
 
     def _is_fresh(self, queue: Queue) -> bool:
-        """Whether a queue's next message may be delivered, after those that expire now that they are the next."""
-        if not queue.expires_at_head or not queue.expiring:
+        """Whether the next message of a queue whose messages expire at its head may be delivered, after those that
+        expire now that they are the next."""
+        if not queue.expiring:
             return True
         self.expire(queue)
         return not queue.is_deleted and queue not in self.late
@@ -483,7 +484,8 @@ class Delivery:
         ledger = self._ledger
         if queue.showing:
             self._show(queue)
-        while queue.turns and self._is_fresh(queue) and (entry := queue.first()) is not None:
+        expires = queue.expires_at_head
+        while queue.turns and (not expires or self._is_fresh(queue)) and (entry := queue.first()) is not None:
             if ledger.room <= 0 and ledger.is_spent:
                 self.waiting[queue] = None
                 return
@@ -498,7 +500,7 @@ class Delivery:
             elif queue.turns:
                 self._offer(queue)
                 break
-        if not queue.is_deleted:
+        if expires and not queue.is_deleted:
             self._watch_head(queue)
         if queue.showing:
             # A message that had no room in a browser's windows is gone.

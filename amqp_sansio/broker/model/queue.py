@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from zlib import crc32
 
 from ...errors import CodecError
@@ -1008,7 +1008,10 @@ class Queue(Destination):
         turns = self.turns.get(consumer.priority)
         if turns is None:
             self.turns[consumer.priority] = deque((consumer,))
-            insort(self.order, -consumer.priority)
+            if self.order:
+                insort(self.order, -consumer.priority)
+            else:
+                self.order.append(-consumer.priority)
         elif turns[-1].served < consumer.served:
             turns.append(consumer)
         else:
@@ -1028,8 +1031,14 @@ class Queue(Destination):
             turns.pop()
         else:
             del turns[bisect_left(turns, consumer.served, key=_served)]
-        if not turns:
+        if turns:
+            return
+        if len(self.order) > 1:
             self._end_turns(consumer.priority)
+        else:
+            # The only priority, as a rule: the last consumer with room has just been given what it had room for.
+            self.turns.clear()
+            self.order.clear()
 
     def taker(self, entry: Entry, ledger: Budget, floor: int = -1) -> Consumer | None:
         """Return the consumer whose turn it is to get `entry`; those without room leave the rotation meanwhile.
@@ -1401,7 +1410,8 @@ class VirtualHost:
                 return []
         elif not exchange.forwards:
             # Without bindings to exchanges, all are queues.
-            return list(cast("Collection[Queue]", found))
+            queues: Collection[Any] = found
+            return list(queues)
         return self._route_on(exchange, routing_key, content, alternates, chained)
 
     def _route_on(

@@ -183,7 +183,8 @@ def ack(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> None:
         return
     if channel.transaction is not None:
         channel.undecided[tag] = entry
-    front.hub.apply(Settle(channel.owner, (entry,), _ACCEPT, False, False, False, None, channel.transaction))
+    hub = front.hub
+    hub.model.apply(Settle(channel.owner, (entry,), _ACCEPT, False, False, False, None, channel.transaction), hub.now)
 
 
 def reject(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> None:

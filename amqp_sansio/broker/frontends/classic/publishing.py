@@ -56,7 +56,8 @@ def publish(front: ChannelFrontend, channel: ClassicChannel, event: Published) -
         _first_publish(front, channel)
     transaction = channel.transaction
     number = event.number
-    published = front.hub.apply(
+    hub = front.hub
+    published = hub.model.apply(
         Publish(
             channel.owner,
             event.exchange,
@@ -66,7 +67,8 @@ def publish(front: ChannelFrontend, channel: ClassicChannel, event: Published) -
             event.immediate,
             transaction,
             also=also,
-        )
+        ),
+        hub.now,
     )
     if published is None:
         return
