@@ -18,7 +18,14 @@ NAMES: Final[dict[str, dict[str, Any]]] = {
         "no hub": "status 404",
         "no partition": "connlost",
         "partition": "com.microsoft:argument-out-of-range",
-    }
+    },
+    "java": {
+        "stolen": "LINK_STOLEN",
+        "missing": "NOT_FOUND",
+        "no hub": "NOT_FOUND",
+        "no partition": "IllegalArgumentException",
+        "partition": "ARGUMENT_OUT_OF_RANGE_ERROR",
+    },
 }
 """What each SDK calls the service's errors."""
 SAMPLES: Final[dict[str, Callable[[dict[str, Any]], Any]]] = {

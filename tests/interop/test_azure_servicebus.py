@@ -557,6 +557,22 @@ def test_programs_of_the_migration_page(bus: ServiceBus, publisher: int, consume
     assert (queue.active, queue.dead_letters) == (0, 1)
 
 
+def test_what_the_migration_page_has_for_locks_sessions_and_transactions(bus: ServiceBus) -> None:
+    jobs, sessions = bus.queue("jobs", lock_duration=30), bus.queue("sessions", requires_session=True)
+    page = (ROOT / "docs" / "migrating" / "azure.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {"__name__": "azure"}
+    exec(compile(re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[8], "azure.md", "exec"), names)
+    url = f"amqp://RootManageSharedAccessKey:SAS_KEY_VALUE@127.0.0.1:{bus.port}/"
+    client = blocking.ServiceBusClient.from_connection_string(bus.connection_string)
+    with client, client.get_queue_sender("sessions") as sender:
+        sender.send_messages([ServiceBusMessage(each, session_id="a") for each in ("1", "2")])
+    names["forward_a_session"](url, 2)
+    assert (sessions.active, jobs.active) == (0, 2)
+    seen: list[bytes] = []
+    names["renew_and_complete"](url, seen.append)
+    assert (seen, jobs.active, jobs.locked) == ([b"1"], 1, 0)
+
+
 @pytest.mark.parametrize("name", ["test_orders", "test_what_a_deployment_declares"])
 def test_the_page_s_tests(bus: ServiceBus, name: str) -> None:
     page = (ROOT / "docs" / "azure.md").read_text(encoding="utf-8")

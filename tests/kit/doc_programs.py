@@ -240,6 +240,7 @@ ELSEWHERE: Final = {
     ("docs/integrating.md", 4): "Twisted's reactor; tests/system/examples runs it",
     ("docs/migrating/azure.md", 5): "it talks to Service Bus; tests/interop/test_azure_servicebus.py runs it",
     ("docs/migrating/azure.md", 7): "it talks to Service Bus; tests/interop/test_azure_servicebus.py runs it",
+    ("docs/migrating/azure.md", 8): "it talks to Service Bus; tests/interop/test_azure_servicebus.py runs it",
     ("docs/simulate.md", 0): "a world of its own, which the page puts under hazards",
     ("docs/simulate.md", 1): "a world of its own, which the page puts under hazards",
     ("docs/simulate.md", 2): "a world of its own, which the page puts under hazards",

@@ -12,6 +12,7 @@ from amqp_sansio.recorded.histories.places import queue_at
 from .causes import CLOSES
 from .charts import LATENCY_TITLES
 from .scales import clock, count, duration, octets, share
+from .services import meaning
 
 if TYPE_CHECKING:
     from amqp_sansio.capture import ClockDifference
@@ -71,16 +72,18 @@ class Finding(NamedTuple):
 
 def findings(gather: Gather) -> list[Finding]:
     """Return the findings: the worst first, and of equally bad ones causes before what follows from them."""
+    rejects = list(_rejects(gather))
+    told = [*_unreached(gather), *_ends(gather), *_faults(gather), *[one for one in rejects if one.level == "error"]]
     found = [
         # What began first, in whichever connection, may be the cause of the others.
-        *sorted([*_unreached(gather), *_ends(gather), *_faults(gather)], key=lambda one: one.first_ns),
+        *sorted(told, key=lambda one: one.first_ns),
         *_loops(gather),
         *_rules(gather),
         *_blocked(gather),
         *_waiting(gather),
         *_troubles(gather),
         *_drops(gather),
-        *_rejects(gather),
+        *[one for one in rejects if one.level != "error"],
         *_holding(gather),
         *_unmatched(gather),
         *_quiet(gather),
@@ -213,24 +216,30 @@ def _unreached(gather: Gather) -> Iterator[Finding]:
 
 
 def _faults(gather: Gather) -> Iterator[Finding]:
-    """Yield one finding for each kind of unit that reported errors, with its most frequent error."""
-    told: dict[tuple[str, str], list[tuple[int, str]]] = {}
-    examples: dict[tuple[str, str], Incident] = {}
+    """Yield one finding for each kind of unit that reported errors, in 1.0 for each of its conditions, with its most
+    frequent error."""
+    told: dict[tuple[str, str, str], list[tuple[int, str]]] = {}
+    examples: dict[tuple[str, str, str], Incident] = {}
     for incident in gather.problems:
-        examples.setdefault((incident.what, incident.sender), incident)
+        examples.setdefault(_kind(incident.what, incident.sender, incident.text), incident)
     for (event, sender, code, text), times, _ in gather.faults.ranks(gather.bounds.keys):
         if event not in CLOSES:
-            told.setdefault((event, sender), []).append((times, f"{code} {text}".strip()))
-    for (event, sender), each in told.items():
+            said = f"{code} {text}".strip()
+            told.setdefault(_kind(event, sender, said), []).append((times, said))
+    for kind, each in told.items():
+        event, sender, _ = kind
         level = "warning" if event in ("basic.return", "channel.flow") else "error"
         times, text = each[0]
         more = f"{text} ({count(times)})" if len(each) > 1 else text
         total = sum(amount for amount, _ in each)
         example = next(
-            (one for one in gather.problems if (one.what, one.sender, one.text) == (event, sender, text)),
-            examples.get((event, sender)),
+            (one for one in gather.problems if (one.what, one.sender) == (event, sender) and one.text.startswith(text)),
+            examples.get(kind),
         )
         if example is not None:
+            if example.text.startswith(text):
+                # With the tracking id of this one.
+                more = more.replace(text, example.text, 1)
             more = f"{_whose(gather, example.connection)}{_explained(gather, example, more)}"
         yield Finding(
             level,
@@ -243,11 +252,17 @@ def _faults(gather: Gather) -> Iterator[Finding]:
                 [
                     (one.connection, one.ts_ns)
                     for one in gather.problems
-                    if level == "error" and (one.what, one.sender) == (event, sender)
+                    if level == "error" and _kind(one.what, one.sender, one.text) == kind
                 ]
             ),
-            first_ns=examples[event, sender].ts_ns if (event, sender) in examples else 0,
+            first_ns=examples[kind].ts_ns if kind in examples else 0,
         )
+
+
+def _kind(event: str, sender: str, said: str) -> tuple[str, str, str]:
+    """Return what makes two errors one finding: their unit and its sender, and in 1.0 the condition."""
+    code = said.partition(" ")[0]
+    return event, sender, code if ":" in code else ""
 
 
 def _explained(gather: Gather, fault: Incident, more: str) -> str:
@@ -341,14 +356,17 @@ def _rejects(gather: Gather) -> Iterator[Finding]:
     full = [key for key, _, _ in gather.limits.ranks(gather.bounds.keys) if key[0] == place and "reject" in key[2]]
     if not why and full:
         why = f"the queue was full (x-max-length {full[0][1]}, x-overflow {full[0][2]}); publish again later"
-    more = f"{count(times)} to {place}: {why or 'the server gave no reason'}"
+    hint = meaning(why.partition(": ")[0], why)
+    more = f"{count(times)} to {place}: {why or 'the server gave no reason'}{f' — {hint}' if hint else ''}"
     yield Finding(
-        "warning",
+        # What a service says of itself, such as that it throttles, is no matter of one message.
+        "error" if hint else "warning",
         f"{plural(gather.rejects.rows, 'publish', 'publishes')} rejected by the server",
         "throughput",
         f"{_whose(gather, first.connection) if first else ''}{more}",
         first.connection if first else "",
         first.seq if first else None,
+        first_ns=first.ts_ns if first else 0,
     )
 
 

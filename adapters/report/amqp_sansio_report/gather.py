@@ -18,11 +18,14 @@ from .backlog import Backlogs
 from .causes import FAULTS, Fault, fault
 from .measures import Clouds, Histogram, Largest, Series, Top, priority
 from .records import Bounds, Connection, Holder, Incident, RuleCount
+from .services import beside, is_node, meaning, tracked
 from .troubles import KINDS as TROUBLES
 from .troubles import WATCHED as TROUBLING
 
 if TYPE_CHECKING:
     from amqp_sansio.capture import Segment
+
+    from .services import Answered
 
 LATENCIES: Final = ("publish", "deliver", "path", "call")
 """From a publish to its confirm, from a delivery to its settlement, from a publish to its delivery on any connection,
@@ -234,6 +237,9 @@ class Gather:
         """The first rejected publishes."""
         self.returned = 0
         """How many publishes came back."""
+        self.requests = Top(bounds.keys, 2)
+        """Requests to services by operation, entity and answer ("" without one), with the nanoseconds until the answer,
+        and how many these are of."""
         self.short = Top(bounds.keys, 2)
         """Short connections by client and host, with their nanoseconds and messages."""
         self._accounts: dict[str, Account] = {}
@@ -398,6 +404,7 @@ class Gather:
             error: dict[str, Any] = state.get("error") or {}
             condition, text = str(error.get("condition", "")), str(error.get("description") or "")
             if condition.startswith("com.microsoft:"):
+                text = beside(text, account.services.delivery(row.channel, fields.get("first")))
                 refusal = Fault(condition, text, "", account.services.hint(condition, text, "", ts_ns))
                 self._fault(connection, (ts_ns, seq, row.channel), "a settlement", refusal)
         if event == "open":
@@ -412,6 +419,11 @@ class Gather:
             account.queue_of(event, row.channel, fields)
         if sender and event in TROUBLING:
             account.troubles.fields(event, sender, row.channel, ts_ns, seq, fields)
+        if event == "transfer":
+            place = account.troubles.place_of(sender, row.channel, fields.get("handle"))
+            answer = account.services.transfer((ts_ns, seq, row.channel), sender, fields, place)
+            if answer is not None:
+                self._answer(connection, (ts_ns, seq, row.channel), answer)
         if event in _QUEUES:
             self._name_queue(connection, seq, ts_ns, row.channel, event, fields)
         if event in FAULTS and (found := fault(event, sender, fields)) is not None:
@@ -425,7 +437,7 @@ class Gather:
                 place = account.troubles.place_of(sender, row.channel, fields.get("handle"))
                 known = account.services.hint(found.code, found.text, place[1] if place is not None else "", ts_ns)
                 if place is not None:
-                    found = found._replace(text=f"{found.text} (link {place[0]} of {place[1]})")
+                    found = found._replace(text=beside(found.text, f"link {place[0]} of {place[1]}"))
                 found = found._replace(hint=known or found.hint)
             self._fault(connection, (ts_ns, seq, row.channel), event, found, sender)
 
@@ -434,13 +446,29 @@ class Gather:
     ) -> None:
         """Count an error that a unit reports; `at` are its time, its number and its channel."""
         ts_ns, seq, channel = at
-        code, words = self._clip(found.code), self._clip(found.text)
+        # The tracking id makes every text another one; whoever asks support needs it.
+        bare, tracking = tracked(found.text)
+        code, words = self._clip(found.code), self._clip(bare)
         self.faults.add((event, sender, code, words), priority(connection, seq))
         self.problems_over_time.add(ts_ns)
-        said = f"{code} {words}".strip()
+        said = f"{code} {words}{f' TrackingId:{tracking}' if tracking else ''}".strip()
         self._account(connection).problem(ts_ns, f"{event} {said}")
         incident = Incident(connection, ts_ns, seq, channel, event, said, sender=sender, hint=found.hint)
         self.problems.add((ts_ns, connection, seq), incident)
+
+    def _answer(self, connection: str, at: tuple[int, int, int], answer: Answered) -> None:
+        """Count a request to a service with its answer; `at` are the answer's time, its number and its channel."""
+        operation, entity = self._clip(answer.operation), self._clip(answer.entity)
+        took = answer.took_ns
+        if took is not None:
+            text = f"{operation} of {entity}" if entity else operation
+            self.latency("call", answer.asked_ns, took, connection=connection, seq=answer.asked_seq, text=text)
+        key = (operation, entity, self._clip(answer.status))
+        self.requests.add(key, priority(connection, at[1]), (took or 0, took is not None))
+        failure = answer.failure
+        if failure is not None:
+            found = Fault(failure.code, failure.text, "", failure.hint)
+            self._fault(connection, at, f"answer to {answer.operation}", found)
 
     def _message(self, row: Any) -> None:
         """Count a row of `messages`: a publish or a return, or a delivery or get.
@@ -454,10 +482,6 @@ class Gather:
         if kind is None:
             return  # Nobody knows who is the client.
         account = self._account(connection)
-        answer = account.services.message(row)
-        if answer is not None:
-            found = Fault(answer.code, answer.text, "", answer.hint)
-            self._fault(connection, (ts_ns, seq, row.channel), f"answer to {answer.operation}", found)
         self.messages_over_time[kind].add(ts_ns)
         if body_size is None:
             body_size = 0
@@ -480,7 +504,7 @@ class Gather:
                 self.unmatched += unmatched
                 self.unconfirmed += open_
                 if outcome == "rejected":
-                    why = self._clip(row.reply_text)
+                    why = self._clip(tracked(row.reply_text or "")[0])
                     self.rejects.add((key if row.exchange == "" else place, why), row_priority)
                     incident = Incident(connection, ts_ns, seq, row.channel, kind, why)
                     self.rejected.add((ts_ns, connection, seq), incident)
@@ -498,7 +522,8 @@ class Gather:
                 taker = Incident(connection, ts_ns, seq, row.channel, name, source)
                 self.takers.add((-ts_ns, connection, seq), taker)
             account.holding.message(row, name, source)
-            open_ = settled_ns is None and outcome != "settled"
+            # Answers of services are read and left, and never delivered again.
+            open_ = settled_ns is None and outcome != "settled" and not is_node(row.address or "")
             # What wasn't settled until its channel or link ended is in the queue again, as what was given back.
             gone_back = outcome in ("released", "modified") or (outcome is None and settled_ns is None)
             back_ns = (row.ended_ns if settled_ns is None else settled_ns) if gone_back else None
@@ -564,6 +589,9 @@ class Gather:
         end_ns = max(account.last_ns, row.closed_ns or row.opened_ns)
         closed = row.closed_ns is not None or row.closed_by is not None
         account.finish(end_ns, closed)
+        for each in account.services.unanswered():
+            key = (clip(each.operation), clip(each.entity), "")
+            self.requests.add(key, priority(row.connection, each.asked_seq or 0), (0, 0))
         found = Connection(
             row.connection,
             flow,
@@ -577,7 +605,7 @@ class Gather:
             row.close_code,
             row.close_condition,
             clip(row.close_text),
-            row.hint or "",
+            meaning(row.close_condition or "", row.close_text or "") or row.hint or "",
             row.ended_by or "",
             clip(" ".join(part for part in (row.client_product, row.client_version) if part)),
             clip(row.user),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .gather import Gather
 
 _TOP: Final = 15
+_MOST_REQUESTS: Final = 60
 
 
 class Sections:
@@ -48,6 +49,7 @@ class Sections:
             ("violations", "Violations", self._violations),
             ("throughput", "Throughput", self._throughput),
             ("latency", "Latency", self._latency),
+            ("requests", "Requests to services", self._requests),
             ("unsettled", "Unsettled and credit", self._unsettled),
             ("redeliveries", "Redeliveries", self._redeliveries),
             ("keys", "Keys, exchanges, addresses", self._keys),
@@ -293,6 +295,16 @@ class Sections:
                 ),
             ]
         )
+
+    def _requests(self) -> Markup:
+        requests = self._gather.requests
+        rows = [
+            (operation, entity, answer or "none was seen", count(times), duration(took // many) if many else "")
+            for (operation, entity, answer), times, (took, many) in requests.ranks(_MOST_REQUESTS)
+        ]
+        headings = ("operation", "of", "answer", "times", "took on average")
+        note = cut_note(requests, _MOST_REQUESTS, "requests")
+        return table(headings, rows, title="Requests with their answers", right={3, 4}, text={1, 2}, note=note)
 
     def _unsettled(self) -> Markup:
         gather = self._gather

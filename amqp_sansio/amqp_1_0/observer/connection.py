@@ -43,6 +43,7 @@ from ..codec.performatives import (
     SaslOutcome,
     Transfer,
 )
+from ..codec.violation import LateViolation
 from ..model import states
 from ..model.harm import Harm, harm_of, worst
 from .content import Content, Direction, follow, is_request, missing
@@ -551,7 +552,9 @@ class Observer(BaseObserver[Direction, ObservedModel]):
 
     def _fault(self, broken: Violation | None, frame: object = None) -> None:
         if broken is not None:
+            # What comes late does no harm, and real peers send it.
             late = broken.rule == NOTHING_AFTER and isinstance(frame, _AFTER_CLOSE)
+            late = late or isinstance(broken, LateViolation)
             self.blame(broken.rule, str(broken), self.offset, "warning" if late else "error")
 
     def observe(

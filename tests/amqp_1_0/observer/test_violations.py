@@ -78,14 +78,6 @@ _ONCE: list[tuple[str, Callable[[], Talk10]]] = [
     ("transport/close/nothing-after", lambda: opened().client(Close(), End(), Detach(0))),
     ("transport/open/channel-max", lambda: opened().client(begin(), channel=256)),
     ("transport/session.state/unmapped", lambda: opened().client(frame(End(), channel=9))),
-    *[
-        ("transport/session.state/unmapped", lambda late=late: opened().client(End()).server(End()).client(late))
-        for late in (Detach(0), End(), _credit(), transfer(0, X), Disposition(True, 0), _attach())
-    ],
-    *[
-        ("transport/session.state/unmapped", lambda late=late: opened().client(End()).server(End()).server(late))
-        for late in (Detach(0), End(), _credit(), Disposition(True, 0), _attach())
-    ],
     ("transport/session.state/mapped", lambda: opened().client(begin())),
     ("transport/session/remote-channel-answer", lambda: opened().client(begin(7), channel=9)),
     ("transport/link/handle-in-use", lambda: opened().client(_attach(handle=0))),
@@ -279,6 +271,18 @@ def test_a_flow_or_close_behind_the_close_is_a_warning(late: Any) -> None:
     talk = opened().client(Close()).server(Close(), late).finish()
     assert _broken(talk) == [(Side.SERVER, "1.0/transport/close/nothing-after")]
     assert _violations(talk)[0].severity == "warning"
+
+
+@pytest.mark.parametrize("late", [Detach(0), End(), _credit(), transfer(0, X), Disposition(True, 0), _attach()])
+@pytest.mark.parametrize("side", list(Side))
+def test_what_comes_behind_the_end_of_its_session_is_a_warning(side: Side, late: Any) -> None:
+    ended = opened().client(End()).server(End())
+    talk = ended.client(late) if side is Side.CLIENT else ended.server(late)
+    told = [(side, "1.0/transport/session.state/unmapped")]
+    assert _broken(talk) == told
+    assert [each.severity for each in _violations(talk)] == ["warning"]
+    # Nothing is held to be open by it: the next session there is judged as ever.
+    assert _broken(talk.client(begin()).server(begin(0))) == told
 
 
 def test_a_flow_without_delivery_count_is_a_warning() -> None:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import IO, Any, Final
 
 from tests.interop.brokers.maven import class_path, compiled, digest_of
@@ -134,18 +135,22 @@ def go() -> Sdk:
     return Sdk([str(made)])
 
 
-def java() -> Sdk:
-    """The SDK for Java, at the version of its POM, compiled once for each text of the source. Raises BrokerError."""
+def java(program: str) -> Sdk:
+    """One of the SDKs for Java, at the versions of their POM, compiled once for each text. Raises BrokerError."""
     if shutil.which("javac") is None:
         apt_install("default-jdk-headless")
     folder = PEERS / "azure_java"
-    jars = class_path("Azure's SDK for Java", folder / "pom.xml")
-    classes = compiled("Azure's SDK for Java", [folder / "ServiceBus.java"], jars, lint="all,-classfile")
+    jars = class_path("Azure's SDKs for Java", folder / "pom.xml")
+    classes = compiled("Azure's SDKs for Java", sorted(folder.glob("*.java")), jars, lint="all,-classfile")
     options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", os.pathsep.join([str(classes), jars])]
-    return Sdk(["java", *options, "ServiceBus"])
+    return Sdk(["java", *options, program])
 
 
-SERVICE_BUS: Final[Mapping[str, Callable[[], Sdk]]] = {"node": node_service_bus, "go": go, "java": java}
+SERVICE_BUS: Final[Mapping[str, Callable[[], Sdk]]] = {
+    "node": node_service_bus,
+    "go": go,
+    "java": partial(java, "ServiceBus"),
+}
 """What starts the program of a language for Service Bus."""
-EVENT_HUBS: Final[Mapping[str, Callable[[], Sdk]]] = {"go": go}
+EVENT_HUBS: Final[Mapping[str, Callable[[], Sdk]]] = {"go": go, "java": partial(java, "EventHubs")}
 """What starts the program of a language for Event Hubs; that for JavaScript has a table of its own."""

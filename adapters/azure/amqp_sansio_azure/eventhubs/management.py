@@ -10,7 +10,7 @@ from amqp_sansio.amqp_1_0.codec.conditions import NOT_IMPLEMENTED, UNAUTHORIZED_
 from ..requests import HYPHENS, Host, Reply, Request, RequestNode
 
 if TYPE_CHECKING:
-    from amqp_sansio.broker.nodes import Attachment, Peer, Refusal
+    from amqp_sansio.broker.nodes import Peer, Refusal
 
     from .hubs import EventHub
     from .partitions import Partition
@@ -38,18 +38,13 @@ class ManagementHost(Host, Protocol):
 
 
 class ManagementNode(RequestNode):
-    """Tells of event hubs and partitions; the token is in the request."""
+    """Tells of event hubs and partitions; the token is in the request, so that a link needs none at `$cbs`."""
 
     names = HYPHENS
 
     def __init__(self, host: ManagementHost) -> None:
         super().__init__(host, MANAGEMENT)
         self._hubs = host
-
-    def attach(self, link: Attachment) -> None:
-        if not self._hubs.may_read(link.peer, MANAGEMENT, ""):
-            raise self._hubs.refusal(UNAUTHORIZED_ACCESS, "Unauthorized access: no token was put to $cbs.", MANAGEMENT)
-        super().attach(link)
 
     def answer(self, request: Request) -> Reply:
         host = self._hubs

@@ -17,11 +17,6 @@ import com.azure.messaging.servicebus.models.DeadLetterOptions;
 import com.azure.messaging.servicebus.models.DeferOptions;
 import com.azure.messaging.servicebus.models.ServiceBusReceiveMode;
 import com.azure.messaging.servicebus.models.SubQueue;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.OffsetDateTime;
@@ -36,23 +31,12 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/**
- * Scenarios on azure-messaging-servicebus. A line of standard input is a request, {"scenario": NAME, "port": NUMBER}; a
- * line of standard output what was found, {"told": ...} or {"failed": TEXT}. Before that {"advance": SECONDS} asks for
- * the service's clock to be moved, which a line answers.
- */
-final class ServiceBus {
+/** Scenarios on azure-messaging-servicebus. */
+final class ServiceBus implements Program.Service {
     private interface Call {
         void run() throws Exception;
     }
 
-    private interface Scenario {
-        Object run() throws Exception;
-    }
-
-    private static final ObjectMapper JSON = new ObjectMapper();
-    private static final BufferedReader INPUT =
-        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     private static final Duration WAIT = Duration.ofSeconds(5);
     // Seconds until it has found out that its connection is gone, and opened another.
     private static final Duration LONG = Duration.ofSeconds(15);
@@ -72,35 +56,18 @@ final class ServiceBus {
     }
 
     public static void main(String[] arguments) throws Exception {
-        for (String line = INPUT.readLine(); line != null; line = INPUT.readLine()) {
-            JsonNode request = JSON.readTree(line);
-            ServiceBus bus = new ServiceBus(request.get("port").asInt());
-            Map<String, Object> answer = new LinkedHashMap<>();
-            try {
-                answer.put("told", bus.scenarios().get(request.get("scenario").asText()).run());
-            } catch (Exception error) {
-                answer.put("failed", error + "\n" + String.join("\n", Arrays.stream(error.getStackTrace())
-                    .map(StackTraceElement::toString).filter(each -> each.startsWith("ServiceBus")).toList()));
-            }
-            close(bus.opened);
-            say(answer);
-        }
-        System.exit(0);
+        Program.serve(ServiceBus::new);
+    }
+
+    @Override
+    public void close() throws Exception {
+        close(opened);
     }
 
     private static void close(List<AutoCloseable> opened) throws Exception {
         for (AutoCloseable each : opened) {
             each.close();
         }
-    }
-
-    private static void say(Object value) throws IOException {
-        System.out.println(JSON.writeValueAsString(value));
-    }
-
-    private static void advance(int seconds) throws IOException {
-        say(Map.of("advance", seconds));
-        INPUT.readLine();
     }
 
     private static String failure(Call call) throws Exception {
@@ -207,8 +174,9 @@ final class ServiceBus {
         return Math.round(Duration.between(earlier, later).toMillis() / 1000.0);
     }
 
-    private Map<String, Scenario> scenarios() {
-        Map<String, Scenario> all = new LinkedHashMap<>();
+    @Override
+    public Map<String, Program.Scenario> scenarios() {
+        Map<String, Program.Scenario> all = new LinkedHashMap<>();
         all.put("complete", this::complete);
         all.put("batch", this::batch);
         all.put("largest", this::largest);
@@ -239,7 +207,7 @@ final class ServiceBus {
         all.put("locks", this::locks);
         all.put("expiry", () -> {
             send(text("hello").setTimeToLive(Duration.ofSeconds(30)));
-            advance(31);
+            Program.advance(31);
             return one(deadLetters()).getDeadLetterReason();
         });
         all.put("duplicates", () -> {
@@ -260,7 +228,7 @@ final class ServiceBus {
             send(text("1").setSessionId("a"));
             ServiceBusReceiverClient from = session("a");
             ServiceBusReceivedMessage found = one(from);
-            advance(31);
+            Program.advance(31);
             // What it settles before it has seen the link's end is answered by nobody.
             Thread.sleep(500);
             String settling = failure(() -> from.complete(found));
@@ -280,7 +248,7 @@ final class ServiceBus {
             toNews().scheduleMessage(text("later"), inAnHour());
             ServiceBusReceiverClient from = subscription("every", SubQueue.NONE);
             List<ServiceBusReceivedMessage> before = take(from, 1, SHORT);
-            advance(3700);
+            Program.advance(3700);
             return list(bodies(before), bodies(take(from, 1, LONG)));
         });
         all.put("rules", this::rules);
@@ -296,7 +264,7 @@ final class ServiceBus {
         all.put("idle", () -> {
             ServiceBusSenderClient sender = sender();
             sender.sendMessage(text("1"));
-            advance(601);
+            Program.advance(601);
             sender.sendMessage(text("2"));
             return bodies(take(receiver(), 2, WAIT));
         });
@@ -434,7 +402,7 @@ final class ServiceBus {
         String again = failure(() -> sender.cancelScheduledMessage(found.get(0)));
         ServiceBusReceiverClient from = receiver();
         List<ServiceBusReceivedMessage> before = take(from, 1, SHORT);
-        advance(3700);
+        Program.advance(3700);
         return list(found.size(), again, bodies(before), bodies(take(from, 2, LONG)));
     }
 
@@ -443,9 +411,9 @@ final class ServiceBus {
         ServiceBusReceiverClient from = receiver();
         ServiceBusReceivedMessage found = one(from);
         OffsetDateTime before = found.getLockedUntil();
-        advance(20);
+        Program.advance(20);
         OffsetDateTime until = from.renewMessageLock(found);
-        advance(31);
+        Program.advance(31);
         String renewing = failure(() -> from.renewMessageLock(found));
         ServiceBusReceivedMessage again = one(from);
         String settling = failure(() -> from.complete(found));
@@ -465,7 +433,7 @@ final class ServiceBus {
         List<Object> states =
             list(first == null ? null : "some", new String(from.getSessionState(), StandardCharsets.UTF_8));
         OffsetDateTime before = from.renewSessionLock();
-        advance(10);
+        Program.advance(10);
         long renewed = seconds(before, from.renewSessionLock());
         found.forEach(from::complete);
         return Map.of("found", told, "id", from.getSessionId(), "states", states, "renewed", renewed);
@@ -498,7 +466,7 @@ final class ServiceBus {
             try {
                 return waiting.get(200, TimeUnit.MILLISECONDS);
             } catch (TimeoutException error) {
-                advance(66);
+                Program.advance(66);
             }
         }
     }
