@@ -59,6 +59,7 @@ KNOWN: Mapping[str, frozenset[str]] = {
     ),
     "go_amqp": frozenset({"1.0/transport/flow/drain/client/nothing-to-send"}),
     "java": frozenset(),
+    "qpid_jms": frozenset({"0-10/session.completed/known-completed-reply/client"}),
     "rhea": frozenset({"1.0/transport/transfer/aborted/client"}),
 }
 """The failures of each client: docs/probe/results.md has the reasons, and the versions."""
@@ -130,10 +131,19 @@ def test_clients_in_go(name: str, module: str, version: str, tmp_path: Path) -> 
     assert_known(name, str(tmp_path / "client"), version, ALL)
 
 
-def test_rabbitmqs_client_in_java() -> None:
-    folder = ROOT / "examples" / "probe" / "java"
-    jars = class_path("RabbitMQ's Java client", folder / "pom.xml")
-    classes = compiled("its program", [folder / "RabbitClient.java"], jars)
+@pytest.mark.parametrize(
+    ("name", "what", "program", "more", "version", "skills"),
+    [
+        ("java", "RabbitMQ's Java client", "RabbitClient", "", "0-9-1", ALL),
+        # JMS has no rejection.
+        ("qpid_jms", "Qpid's JMS client", "QpidClient", "-Dqpid.amqp.version=0-10", "0-10", (*ALL[:3], ALL[4])),
+    ],
+    ids=["rabbitmq", "qpid-jms"],
+)
+def test_clients_in_java(name: str, what: str, program: str, more: str, version: str, skills: tuple[str, ...]) -> None:
+    folder = ROOT / "examples" / "probe" / name
+    jars = class_path(what, folder / "pom.xml")
+    classes = compiled("its program", [folder / f"{program}.java"], jars)
     # A machine that starts for a second needs no better code, and no threads to collect garbage.
-    options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-    assert_known("java", f"java {options} -cp {classes}{os.pathsep}{jars} RabbitClient", "0-9-1", ALL)
+    options = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {more}"
+    assert_known(name, f"java {options} -cp {classes}{os.pathsep}{jars} {program}", version, skills)

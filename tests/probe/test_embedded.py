@@ -1,12 +1,14 @@
 """The embedded broker, in memory, keeps the rules: as its dialect documents, and by the letter of the specification."""
 
 from functools import cache
+from typing import Any
 
 import pytest
 
 from amqp_sansio.broker import Settings
 from amqp_sansio.broker.settings import DialectName
 from amqp_sansio_probe import CASES, PROFILES, Capabilities, Case, Login, Patience, Runner, Verdict, find_capabilities
+from amqp_sansio_probe.talk_1_0 import Link, Talk10
 from tests.kit.probing import HubServer
 
 FINE = {Verdict.CONFORMS, Verdict.OTHER_CODE, Verdict.DOCUMENTED, Verdict.INFORMATIONAL, Verdict.NOT_RUN}
@@ -55,6 +57,32 @@ def test_the_embedded_broker(case: Case, dialect: DialectName) -> None:
     assert not runner.died
     # A case that needs what the newest RabbitMQ refuses would say nothing about its rule there.
     assert not [each for each in server.hub.take_warnings() if each.startswith("RabbitMQ ")]
+
+
+ON_NODES = [each for each in CASES if "1.0/node" in each.needs and not each.may_harm]
+
+
+@pytest.mark.parametrize("case", ON_NODES, ids=lambda case: case.name)
+def test_a_server_without_dynamic_nodes_is_judged_alike(case: Case) -> None:
+    """A queue that a link names has no link of its own, as a dynamic node has: no case may rely on that."""
+    named = capabilities("rabbitmq")._replace(address="/queue/{}")
+    [result] = Runner(HubServer(Settings(dialect="rabbitmq")), Login(), named).run([case])
+    assert result.verdict in (FINE | ({Verdict.NON_STRICT} if case.name in LENIENT else set())), result.seen
+
+
+@pytest.mark.parametrize("case", ON_NODES, ids=lambda case: case.name)
+def test_a_server_that_answers_each_grant_by_a_flow_is_judged_alike(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may: a case that waits for the flow which it asked for passes over those from before."""
+    grant = Talk10.grant
+
+    def echoed(talk: Talk10, link: Link, credit: int, **fields: Any) -> None:
+        grant(talk, link, credit, **{"echo": True, **fields})
+
+    monkeypatch.setattr(Talk10, "grant", echoed)
+    [result] = Runner(HubServer(Settings(dialect="rabbitmq")), Login(), capabilities("rabbitmq")).run([case])
+    assert result.verdict in (FINE | ({Verdict.NON_STRICT} if case.name in LENIENT else set())), result.seen
 
 
 def test_what_a_case_makes_is_swept() -> None:

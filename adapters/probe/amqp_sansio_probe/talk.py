@@ -312,6 +312,8 @@ class Talk(Reading[Observed]):
 
     def _closes(self, unit: Observed | None, codes: tuple[int, ...], by: tuple[str, ...]) -> Seen:
         """Judge a close, or the lack of one: `by` has the closes that are right."""
+        if unit is None and self.has_ended and "connection.close" in by:
+            return Seen(Verdict.UNCLEAN, f"the connection is {self.transport.how_it_ended} without connection.close")
         if unit is None:
             return self.silence()
         text = self.described(unit)

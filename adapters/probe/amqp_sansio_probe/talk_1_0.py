@@ -500,6 +500,10 @@ class Talk10(Reading[Told]):
                     return seen
             text = f"the connection is {self.transport.how_it_ended} without a close"
             return Seen(Verdict.CONFORMS if silent else Verdict.UNCLEAN, text)
+        return self.ended_by(unit, by, *conditions, also=also)
+
+    def ended_by(self, unit: Told, by: str, *conditions: str, also: tuple[str, ...] = ()) -> Seen:
+        """Judge a unit of the server, which is to end something with an error of one of the conditions."""
         text = self.described(unit)
         error = getattr(unit.content, "error", None)
         if error is None:

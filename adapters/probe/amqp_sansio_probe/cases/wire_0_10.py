@@ -411,7 +411,8 @@ def _transport(talk: Talk010) -> Seen:
     if unit is not None and unit.event == "session.attached":
         return Seen(Verdict.BREAKS, "session.attached")
     if unit is None:
-        return talk.silence()
+        # The rule is that there aren't two: it is kept by the end of the connection, but nothing says why.
+        return Seen(Verdict.UNCLEAN, talk.ending()) if talk.has_ended else talk.silence()
     fine = unit.event == "session.detached" and unit.content.code == amqp.DetachCode.TRANSPORT_BUSY.value
     return Seen(Verdict.CONFORMS if fine else Verdict.OTHER_CODE, talk.described(unit))
 

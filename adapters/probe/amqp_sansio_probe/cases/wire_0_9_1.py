@@ -70,13 +70,18 @@ def _oversize(talk: Talk) -> Seen:
     return talk.connection_error(501, silent=True)
 
 
-_ZERO = "Methods of the class connection belong on channel 0, all others on another channel: 503."
+_ZERO = "Methods of the class connection belong on channel 0: 503. All others belong on another channel."
 
 
 @SUITE.on_a_channel("wire/channel-zero", "must", _ZERO, "connection.close 503 or 504", variant="channel-method-on-0")
 def _channel_method_on_zero(talk: Talk) -> Seen:
     talk.say(0, amqp.ChannelOpen())
-    return talk.connection_error(503, 504)
+    return _only_in_grammar(talk.connection_error(503, 504))
+
+
+def _only_in_grammar(seen: Seen) -> Seen:
+    """The grammar has channels that aren't zero for all methods, but no reaction: who passes over it isn't strict."""
+    return Seen(Verdict.NON_STRICT, seen.text) if seen.verdict is Verdict.BREAKS else seen
 
 
 @SUITE.on_a_channel("wire/channel-zero", "must", _ZERO, "connection.close 503 or 504", variant="connection-method-on-1")
