@@ -128,7 +128,7 @@ def _audit_session(register: Register, session: ServedSession) -> None:
     else:
         assert front.attached.get(core.channel) is session
         assert front.owned.get(session.owner.number) is session
-        using_0_10.check_state(core._state, core._channel.transport.config.limits)
+        core._state.check(core._channel.transport.config.limits)
     numbers = {each.consumer.number for each in session.subscriptions.values()}
     assert set(session.users) == numbers
     assert set(session.owner.consumers) <= numbers

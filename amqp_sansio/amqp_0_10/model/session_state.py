@@ -49,6 +49,11 @@ TELL_EVERY: Final = 64
 Segments = tuple[tuple[int, bytes], ...]
 """The segments of a command as they go on the wire: type and octets."""
 
+_LAST: Final = 4096
+"""Octets by which the last call may go beyond `Limits.replay_octets`."""
+_RANGES: Final = 70_000
+"""Most ranges that the ids of received commands can be in: each of them costs a command that is open."""
+
 
 class Call:
     """A command that this end has sent: what is still to come of it."""
@@ -443,6 +448,30 @@ class SessionState:
         """Whether every command before `number` is executed."""
         first = next(iter(self.executing), None)
         return first is None or distance(number, first) > 0
+
+    def check(self, limits: Limits) -> None:
+        """Check that all that is kept is bounded by the limits, and that its octets are counted right. For tests;
+        raises AssertionError."""
+        self.sending.check()
+        self.receiving.check()
+        waiting = len(self.executing) + len(self.syncs)
+        assert waiting <= max(limits.requests, limits.unsettled) + 1, waiting
+        assert len(self.streamed) <= len(self.executing)
+        assert len(self.calls) <= limits.calls + 1, len(self.calls)
+        assert len(self.sending.replay) <= limits.replay + 1
+        assert self.octets == sum([each.octets for each in self.calls.values()])
+        assert self.octets <= limits.replay_octets + _LAST
+        for books in (self.outgoing, self.incoming):
+            aside = sum([len(each) for each in books.aside.values()])
+            assert len(books.unsettled) + aside <= limits.unsettled
+        for balances in (self.balances, self.granted):
+            assert len(balances) <= 2 * limits.consumers + 1
+            for balance in balances.values():
+                assert len(balance.stale) <= limits.calls + limits.unsettled
+        assert len(self.receiving.known.ranges) <= _RANGES
+        assert len(self.receiving.done.ranges) <= _RANGES
+        weight = sum([len(getattr(each, "body", b"")) for each in self.executing.values()])
+        assert self.weight == weight, (self.weight, weight)
 
     def __getstate__(self) -> tuple[int, dict[str, object]]:
         return self.LAYOUT, {name: getattr(self, name) for name in self.__slots__}
