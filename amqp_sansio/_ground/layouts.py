@@ -8,21 +8,21 @@ from typing import Final
 
 CLASSIC: Final = 420611255
 """A connection of 0-8 or 0-9-1."""
-AMQP_0_10: Final = 4022151934
+AMQP_0_10: Final = 1848671708
 """A connection of 0-10."""
 AMQP_1_0: Final = 1184783565
 """A connection of 1.0."""
-SESSION_0_10: Final = 3071816337
+SESSION_0_10: Final = 292419708
 """The state of a detached session of 0-10."""
-OBSERVER: Final = 758405277
+OBSERVER: Final = 712466404
 """An observer of any version."""
-LIFECYCLE: Final = 1536384206
+LIFECYCLE: Final = 2725467837
 """A lifecycle of messages."""
-REPLAY: Final = 3898792489
+REPLAY: Final = 3266422291
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 3138947386
+BROKER: Final = 1365319538
 """A broker with its clients."""
 
 __all__ = [
