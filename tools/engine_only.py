@@ -38,7 +38,7 @@ ENGINE_ONLY: Final[dict[str, tuple[str, ...]]] = {
         "take_usual_publish",
         "tx_settled",
     ),
-    "amqp_sansio.amqp_0_10.model.session_state.SessionState": (
+    "amqp_sansio.amqp_0_10.endpoint.session_state.SessionState": (
         "ask_completed",
         "balances",
         "came_in_parts",

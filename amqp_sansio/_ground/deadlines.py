@@ -60,5 +60,16 @@ class Deadlines(Generic[_K]):
         del self._serials[key]
         return key
 
+    def __contains__(self, key: _K) -> bool:
+        """Whether `key` has a deadline."""
+        return key in self._serials
+
+    def check(self, most: int) -> None:
+        """Check that at most so many keys have one, and that entries that don't count are few. For tests; raises
+        AssertionError."""
+        assert len(self._serials) <= most
+        assert len(self._heap) <= 2 * most + _SPARE
+        assert {each[2] for each in self._heap if self._holds(each)} == set(self._serials)
+
     def _holds(self, entry: tuple[float, int, _K]) -> bool:
         return self._serials.get(entry[2]) == entry[1]

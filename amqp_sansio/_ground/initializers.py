@@ -734,16 +734,6 @@ if not TYPE_CHECKING:
 
     INITIALIZERS["amqp_sansio.amqp_0_10.endpoint.config.Config"] = make
 
-    def make(outcome):
-        def __init__(self, command_id, completion, outcome=outcome):
-            self.command_id = command_id
-            self.completion = completion
-            self.outcome = outcome
-
-        return __init__
-
-    INITIALIZERS["amqp_sansio.amqp_0_10.endpoint.outgoing.Transferred"] = make
-
     def make():
         def __init__(self, host, known_hosts):
             self.host = host
@@ -751,7 +741,7 @@ if not TYPE_CHECKING:
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.amqp_0_10.model.events.Redirected"] = make
+    INITIALIZERS["amqp_sansio.amqp_0_10.endpoint.events.Redirected"] = make
 
     def make(force):
         def __init__(self, channel, name, force=force):
@@ -761,7 +751,7 @@ if not TYPE_CHECKING:
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.amqp_0_10.model.events.SessionRequested"] = make
+    INITIALIZERS["amqp_sansio.amqp_0_10.endpoint.events.SessionRequested"] = make
 
     def make(channel, pending, incomplete):
         def __init__(self, scope, channel=channel, pending=pending, incomplete=incomplete):
@@ -772,7 +762,7 @@ if not TYPE_CHECKING:
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.amqp_0_10.model.events.Resumed"] = make
+    INITIALIZERS["amqp_sansio.amqp_0_10.endpoint.events.Resumed"] = make
 
     def make(name, resumable):
         def __init__(self, scope, channel, report, name=name, resumable=resumable):
@@ -784,7 +774,7 @@ if not TYPE_CHECKING:
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.amqp_0_10.model.events.SessionClosed"] = make
+    INITIALIZERS["amqp_sansio.amqp_0_10.endpoint.events.SessionClosed"] = make
 
     def make(sync, headers, body, pendings):
         def __init__(self, channel, command_id, command, sync=sync, headers=headers, body=body, pendings=pendings):
@@ -798,7 +788,7 @@ if not TYPE_CHECKING:
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.amqp_0_10.model.events.CommandReceived"] = make
+    INITIALIZERS["amqp_sansio.amqp_0_10.endpoint.events.CommandReceived"] = make
 
     def make(sync):
         def __init__(self, channel, command_id, transfer, headers, sync=sync):
@@ -810,7 +800,7 @@ if not TYPE_CHECKING:
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.amqp_0_10.model.events.MessageBegun"] = make
+    INITIALIZERS["amqp_sansio.amqp_0_10.endpoint.events.MessageBegun"] = make
 
     def make(last):
         def __init__(self, channel, command_id, octets, last=last):
@@ -821,7 +811,7 @@ if not TYPE_CHECKING:
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.amqp_0_10.model.events.BodyReceived"] = make
+    INITIALIZERS["amqp_sansio.amqp_0_10.endpoint.events.BodyReceived"] = make
 
     def make():
         def __init__(self, channel, command_id):
@@ -830,7 +820,7 @@ if not TYPE_CHECKING:
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.amqp_0_10.model.events.BodyAborted"] = make
+    INITIALIZERS["amqp_sansio.amqp_0_10.endpoint.events.BodyAborted"] = make
 
     def make():
         def __init__(self, channel, destination, messages, octets):
@@ -841,7 +831,7 @@ if not TYPE_CHECKING:
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.amqp_0_10.model.events.CreditChanged"] = make
+    INITIALIZERS["amqp_sansio.amqp_0_10.endpoint.events.CreditChanged"] = make
 
     def make():
         def __init__(self):
@@ -849,7 +839,7 @@ if not TYPE_CHECKING:
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.amqp_0_10.model.events.Completed"] = make
+    INITIALIZERS["amqp_sansio.amqp_0_10.endpoint.events.Completed"] = make
 
     def make(code, text):
         def __init__(self, code=code, text=text):
@@ -858,7 +848,7 @@ if not TYPE_CHECKING:
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.amqp_0_10.model.events.Rejected"] = make
+    INITIALIZERS["amqp_sansio.amqp_0_10.endpoint.events.Rejected"] = make
 
     def make(set_redelivered):
         def __init__(self, set_redelivered=set_redelivered):
@@ -866,7 +856,17 @@ if not TYPE_CHECKING:
 
         return __init__
 
-    INITIALIZERS["amqp_sansio.amqp_0_10.model.events.Released"] = make
+    INITIALIZERS["amqp_sansio.amqp_0_10.endpoint.events.Released"] = make
+
+    def make(outcome):
+        def __init__(self, command_id, completion, outcome=outcome):
+            self.command_id = command_id
+            self.completion = completion
+            self.outcome = outcome
+
+        return __init__
+
+    INITIALIZERS["amqp_sansio.amqp_0_10.endpoint.outgoing.Transferred"] = make
 
     def make():
         def __init__(self, owner, field, error, read):

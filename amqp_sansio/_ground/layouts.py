@@ -8,21 +8,21 @@ from typing import Final
 
 CLASSIC: Final = 3332126337
 """A connection of 0-8 or 0-9-1."""
-AMQP_0_10: Final = 4167785253
+AMQP_0_10: Final = 2045119495
 """A connection of 0-10."""
 AMQP_1_0: Final = 3149818190
 """A connection of 1.0."""
-SESSION_0_10: Final = 4114653226
+SESSION_0_10: Final = 3779188999
 """The state of a detached session of 0-10."""
-OBSERVER: Final = 3617877645
+OBSERVER: Final = 719238725
 """An observer of any version."""
-LIFECYCLE: Final = 2471372291
+LIFECYCLE: Final = 4170861864
 """A lifecycle of messages."""
-REPLAY: Final = 2484131556
+REPLAY: Final = 3127589581
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 3999393211
+BROKER: Final = 1250032447
 """A broker with its clients."""
 
 __all__ = [

@@ -20,22 +20,7 @@ from .codec.violation import DetachCode
 if TYPE_CHECKING:
     from .endpoint.config import Config
     from .endpoint.connection import Connection
-    from .endpoint.kept_sessions import KeptSessions
-    from .endpoint.outgoing import NoCredit, Transferred
-    from .endpoint.session import EXPLICIT, NONE, NOT_ACQUIRED, PRE_ACQUIRED, Session
-    from .model.credit import BYTE, CREDIT, INFINITE, MESSAGE, WINDOW
-    from .model.dtx import Branches
-    from .model.dtx_states import (
-        XA_HEURCOM,
-        XA_HEURHAZ,
-        XA_HEURMIX,
-        XA_HEURRB,
-        XA_OK,
-        XA_RBROLLBACK,
-        XA_RBTIMEOUT,
-        XA_RDONLY,
-    )
-    from .model.events import (
+    from .endpoint.events import (
         BodyAborted,
         BodyReceived,
         CommandReceived,
@@ -50,40 +35,55 @@ if TYPE_CHECKING:
         SessionClosed,
         SessionRequested,
     )
+    from .endpoint.kept_sessions import KeptSessions
+    from .endpoint.outgoing import NoCredit, Transferred
+    from .endpoint.session import EXPLICIT, NONE, NOT_ACQUIRED, PRE_ACQUIRED, Session
+    from .endpoint.session_state import SessionState
+    from .model.credit import BYTE, CREDIT, INFINITE, MESSAGE, WINDOW
+    from .model.dtx import Branches
+    from .model.dtx_states import (
+        XA_HEURCOM,
+        XA_HEURHAZ,
+        XA_HEURMIX,
+        XA_HEURRB,
+        XA_OK,
+        XA_RBROLLBACK,
+        XA_RBTIMEOUT,
+        XA_RDONLY,
+    )
     from .model.execution import ERROR_CODES, ExecutionError
-    from .model.session_state import SessionState
 
 _LATER: Final = {
     "BYTE": "model.credit",
-    "BodyAborted": "model.events",
-    "BodyReceived": "model.events",
+    "BodyAborted": "endpoint.events",
+    "BodyReceived": "endpoint.events",
     "Branches": "model.dtx",
     "CREDIT": "model.credit",
-    "CommandReceived": "model.events",
-    "Completed": "model.events",
+    "CommandReceived": "endpoint.events",
+    "Completed": "endpoint.events",
     "Config": "endpoint.config",
     "Connection": "endpoint.connection",
-    "CreditChanged": "model.events",
+    "CreditChanged": "endpoint.events",
     "ERROR_CODES": "model.execution",
     "EXPLICIT": "endpoint.session",
     "ExecutionError": "model.execution",
     "INFINITE": "model.credit",
     "KeptSessions": "endpoint.kept_sessions",
     "MESSAGE": "model.credit",
-    "MessageBegun": "model.events",
-    "MessageReceived": "model.events",
+    "MessageBegun": "endpoint.events",
+    "MessageReceived": "endpoint.events",
     "NONE": "endpoint.session",
     "NOT_ACQUIRED": "endpoint.session",
     "NoCredit": "endpoint.outgoing",
     "PRE_ACQUIRED": "endpoint.session",
-    "Redirected": "model.events",
-    "Rejected": "model.events",
-    "Released": "model.events",
-    "Resumed": "model.events",
+    "Redirected": "endpoint.events",
+    "Rejected": "endpoint.events",
+    "Released": "endpoint.events",
+    "Resumed": "endpoint.events",
     "Session": "endpoint.session",
-    "SessionClosed": "model.events",
-    "SessionRequested": "model.events",
-    "SessionState": "model.session_state",
+    "SessionClosed": "endpoint.events",
+    "SessionRequested": "endpoint.events",
+    "SessionState": "endpoint.session_state",
     "Transferred": "endpoint.outgoing",
     "WINDOW": "model.credit",
     "XA_HEURCOM": "model.dtx_states",

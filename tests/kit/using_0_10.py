@@ -7,7 +7,6 @@ from amqp_sansio import By, CloseReport, Event, Pending
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.model.states import Attachment
 from tests.kit import using
-from tests.kit.books_0_10 import check_receiving, check_sending
 from tests.kit.choices import Choices
 from tests.kit.hostile_0_10 import DESTINATIONS, XIDS
 
@@ -238,34 +237,7 @@ def check_books(end: amqp.Connection) -> None:
             parts = (*arriving.command, *arriving.header, *arriving.body)
             assert sum(map(len, parts)) == arriving.held
             assert len(parts) <= arriving.held
-        check_state(state, limits)
+        state.check(limits)
         assert session._channel.state is not Attachment.DETACHED
     assert end._transport.bodies == held, (end._transport.bodies, held)
     assert held <= limits.bodies + limits.header
-
-
-def check_state(state: amqp.SessionState, limits: Any) -> None:
-    """The same of what is known of a session."""
-    check_sending(state.sending)
-    check_receiving(state.receiving)
-    waiting = len(state.executing) + len(state.syncs)
-    assert waiting <= max(limits.requests, limits.unsettled) + 1, waiting
-    assert len(state.streamed) <= len(state.executing)
-    assert len(state.calls) <= limits.calls + 1, len(state.calls)
-    assert len(state.sending.replay) <= limits.replay + 1
-    assert state.octets == sum([each.octets for each in state.calls.values()])
-    assert state.octets <= limits.replay_octets + 4096
-    for books in (state.outgoing, state.incoming):
-        aside = sum([len(each) for each in books.aside.values()])
-        assert len(books.unsettled) + aside <= limits.unsettled
-    for balances in (state.balances, state.granted):
-        assert len(balances) <= 2 * limits.consumers + 1
-        for balance in balances.values():
-            assert len(balance.stale) <= limits.calls + limits.unsettled
-    assert len(state.receiving.known.ranges) <= RANGES
-    assert len(state.receiving.done.ranges) <= RANGES
-    weight = sum([len(getattr(each, "body", b"")) for each in state.executing.values()])
-    assert state.weight == weight, (state.weight, weight)
-
-
-RANGES = 70_000

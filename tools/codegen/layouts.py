@@ -25,7 +25,7 @@ ROOMS: Final[dict[str, tuple[str, ...]]] = {
     "CLASSIC": (*SHARED, "_classic/codec", "_classic/endpoint", "_classic/model"),
     "AMQP_0_10": (*SHARED, "amqp_0_10/codec", "amqp_0_10/endpoint", "amqp_0_10/model"),
     "AMQP_1_0": (*SHARED, "amqp_1_0/codec", "amqp_1_0/endpoint", "amqp_1_0/model"),
-    "SESSION_0_10": (*SHARED, "amqp_0_10/codec", "amqp_0_10/model"),
+    "SESSION_0_10": (*SHARED, "amqp_0_10/codec", "amqp_0_10/endpoint/session_state.py", "amqp_0_10/model"),
     "OBSERVER": HISTORY,
     "LIFECYCLE": (*HISTORY, "recorded/lifecycle.py"),
     "REPLAY": (*HISTORY, "recorded", "capture"),

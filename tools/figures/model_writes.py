@@ -337,6 +337,10 @@ class Reader:
         yield name, None if declared is None else self.tree.element(declared)
 
 
+KEPT: Final = {"amqp_0_10": ("endpoint/session_state.py",)}
+"""Modules of an engine, beside those in its `model`, whose classes nobody else assigns to: what an end remembers."""
+
+
 @cache
 def writes(root: Path, engine: str) -> tuple[Write, ...]:
     """Return the assignments in `engine`, a package of `root`, that the module's docstring describes."""
@@ -346,9 +350,10 @@ def writes(root: Path, engine: str) -> tuple[Write, ...]:
 def _writes(root: Path, engine: str) -> Iterator[Write]:
     tree = Tree(root.parent)
     folder = root / engine
-    model = f"{root.name}.{engine}.model."
+    own = [*sorted((folder / "model").rglob("*.py")), *[folder / each for each in KEPT.get(engine, ())]]
+    model = frozenset([module_name(path, root.parent) for path in own])
     by_name: set[str] = set()
-    for path in sorted((folder / "model").rglob("*.py")):
+    for path in own:
         module = tree.module(module_name(path, root.parent))
         if module is not None:
             for node in module.tree.body:
@@ -356,7 +361,7 @@ def _writes(root: Path, engine: str) -> Iterator[Write]:
                     by_name |= tree.names(Kind(module, node))
     for path in sorted(folder.rglob("*.py")):
         module = tree.module(module_name(path, root.parent))
-        if module is None or path.is_relative_to(folder / "model") or is_generated(path):
+        if module is None or path in own or is_generated(path):
             continue
         place = str(path.relative_to(root.parent))
         for kind, function in _functions(module):
@@ -375,7 +380,9 @@ def _writes(root: Path, engine: str) -> Iterator[Write]:
                     yield Write(HELD, f"{place}:{change.line}", ast.unparse(change.held))
 
 
-def _figure(reader: Reader, target: ast.Attribute, variables: Variables, by_name: set[str], model: str) -> str:
+def _figure(
+    reader: Reader, target: ast.Attribute, variables: Variables, by_name: set[str], model: frozenset[str]
+) -> str:
     """Return the figure that an assignment counts for; empty for none."""
     on_self = isinstance(target.value, ast.Name) and target.value.id in {"self", "cls"}
     if on_self:
@@ -388,7 +395,7 @@ def _figure(reader: Reader, target: ast.Attribute, variables: Variables, by_name
         kinds = known
     for kind in kinds:
         for each in reader.tree.line(kind):
-            if each.module.name.startswith(model) and target.attr in reader.tree.names(each):
+            if each.module.name in model and target.attr in reader.tree.names(each):
                 return INHERITED if on_self else FOREIGN
     return ""
 

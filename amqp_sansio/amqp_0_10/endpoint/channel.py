@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ...events import CloseReport, Event
     from ..codec.record import Control
     from ..codec.records import MessageTransfer
-    from ..model.session_state import Segments
     from .config import Config
+    from .session_state import Segments
 
 _MORE_FRAMES: Final = 12
 """More than those of the segments, of a flush, a result and session.completed, with what is in the latter."""

@@ -21,8 +21,8 @@ from .session import FrameReader, Sessions
 
 if TYPE_CHECKING:
     from ...events import CloseReport, Event
-    from ..model.session_state import SessionState
     from .session import Session
+    from .session_state import SessionState
 
 _CLASS: Final = 1
 _SESSION_CLASS: Final = 2

@@ -25,11 +25,11 @@ from ..codec.types import Map
 from ..codec.values import Typed
 from ..codec.violation import CLOSE_CODES, CONNECTION_FORCED, FRAMING_ERROR, INVALID_PATH, NORMAL, SILENT, Violation
 from ..model import hints
-from ..model.events import Redirected
 from ..model.opening_rules import check_mechanism, check_redirect, check_tune, check_tune_ok
 from ..model.states import CONNECTION, ConnectionInput
 from ..model.states import Connection as State
 from .config import DEFAULT_LOCALE, Config, own_channel_max
+from .events import Redirected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -22,7 +22,9 @@ from ..codec.sequence_set import SequenceSet
 from ..codec.violation import Violation, exception, framing_error
 from ..model import execution
 from ..model.credit import check_flow_mode, check_unit, no_subscription
-from ..model.events import (
+from ..model.states import Attachment, TransferInput
+from ..model.transfers import ENDING, MOVES, SETTLING, WORK, ended_by, pendings_of
+from .events import (
     BodyAborted,
     BodyReceived,
     CommandReceived,
@@ -32,8 +34,6 @@ from ..model.events import (
     Rejected,
     Released,
 )
-from ..model.states import Attachment, TransferInput
-from ..model.transfers import ENDING, MOVES, SETTLING, WORK, ended_by, pendings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from ...events import Event, Pending
     from ..codec.record import Command
     from ..codec.structs import Struct
-    from ..model.session_state import SessionState
     from ..model.transfers import Entry
     from .channel import Channel
     from .outgoing import Outgoing
+    from .session_state import SessionState
 
 _ATTACHED: Final = Attachment.ATTACHED
 _ACCEPTED: Final = Accepted()

@@ -12,7 +12,7 @@ from ...errors import LocalProtocolError
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from ..model.session_state import SessionState
+    from .session_state import SessionState
 
 
 class KeptSessions:

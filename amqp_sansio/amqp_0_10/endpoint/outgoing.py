@@ -21,19 +21,19 @@ from ..codec.sequence_set import SequenceSet
 from ..codec.violation import Violation, exception, misuse
 from ..model.credit import Balance, check_flow_mode, check_unit
 from ..model.dtx_states import XA_HEURRB, XA_RBROLLBACK, XA_RBTIMEOUT
-from ..model.events import Completed, CreditChanged
 from ..model.execution import ILLEGAL_STATE, NOT_ALLOWED
 from ..model.session_model import OF_DESTINATION
-from ..model.session_state import Call
 from ..model.states import Attachment, TransferInput
 from ..model.transfers import ENDING, MOVES, SETTLING, ended_by
+from .events import Completed, CreditChanged
+from .session_state import Call
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..codec.message import Message
-    from ..model.session_state import Segments, SessionState
     from .channel import Channel
+    from .session_state import Segments, SessionState
 
 _COMPLETED: Final = Completed()
 _ROLLED_BACK: Final = (XA_RBROLLBACK, XA_RBTIMEOUT, XA_HEURRB)

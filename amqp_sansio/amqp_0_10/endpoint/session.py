@@ -29,11 +29,11 @@ from ..codec.record import decode_control
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import DetachCode, framing_error, misuse
 from ..model.credit import BYTE, INFINITE, MESSAGE
-from ..model.events import SessionRequested
-from ..model.session_state import SessionState
 from .channel import Channel
+from .events import SessionRequested
 from .outgoing import Transferred
 from .session_controls import Controls
+from .session_state import SessionState
 
 if TYPE_CHECKING:
     from ..._ground.receive_buffer import ReceiveBuffer

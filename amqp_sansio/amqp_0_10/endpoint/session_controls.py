@@ -25,8 +25,8 @@ from ..codec.sequence_set import SequenceSet
 from ..codec.violation import DETACH_CODES, DetachCode, Violation, exception
 from ..model import execution
 from ..model.command_ids import never_sent
-from ..model.events import Resumed, SessionClosed
 from ..model.states import Attachment
+from .events import Resumed, SessionClosed
 from .incoming import Incoming, command_of, on_channel
 from .outgoing import Outgoing
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ..codec.record import Command, Control
-    from ..model.session_state import SessionState
     from .channel import Channel
+    from .session_state import SessionState
 
 _NOTHING: Final = SequenceSet()
 _FIRST: Final = SequenceSet.of(0)

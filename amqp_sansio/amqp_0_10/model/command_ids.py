@@ -97,6 +97,12 @@ class SendState(Generic[_C]):
                 return kept[place:]
         return []
 
+    def check(self) -> None:
+        """Check the invariant. For tests; raises AssertionError."""
+        for number in self.replay:
+            assert distance(number, self.next_id) > 0, (number, self.next_id)
+            assert number not in self.completed, number
+
 
 class Runs:
     """Ids as ranges that grow at their end: what a receiver keeps of commands, at a small price for each.
@@ -312,3 +318,13 @@ class ReceiveState:
         if self.next_id is None:
             return _NOTHING
         return SequenceSet(((self.next_id, self.next_id),))
+
+    def check(self) -> None:
+        """Check the invariant. For tests; raises AssertionError."""
+        assert not self.completed - self.known.set
+        for number in self.known.set:
+            assert self.next_id is not None
+            assert distance(number, self.next_id) > 0, (number, self.next_id)
+        if self.point is not None:
+            assert self.next_id is not None
+            assert distance(self.point, self.next_id) >= 0

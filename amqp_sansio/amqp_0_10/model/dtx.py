@@ -379,6 +379,25 @@ class Branches:
         else:
             self._deadlines.clear(xid)
 
+    def check(self) -> None:
+        """Check that the books agree with each other and keep within `limit`. For tests; raises AssertionError."""
+        branches = self._branches
+        assert len(branches) <= self.limit
+        for xid, known in branches.items():
+            doomed = known.state in DOOMED
+            assert doomed or bool(known.sessions) == (known.state is Branch.ACTIVE), (xid, known.state)
+            assert (xid in self._undone) == (doomed and not known.sessions), (xid, known.state)
+            assert xid not in self._deadlines or known.state in _RUNNING, (xid, known.state)
+            assert not (doomed and Association.SUSPENDED in known.sessions.values()), xid
+        for owner, session in self._sessions.items():
+            assert list(session.branches) == [xid for xid in session.branches if owner in branches[xid].sessions]
+            at_work = [xid for xid in session.branches if branches[xid].sessions[owner] is Association.ASSOCIATED]
+            assert at_work == ([] if session.current is None else [session.current])
+        assert set(self._undone) <= set(branches)
+        associated = sum([len(known.sessions) for known in branches.values()])
+        assert associated == sum([len(session.branches) for session in self._sessions.values()])
+        self._deadlines.check(self.limit)
+
 
 class _Known:
     """A known branch."""

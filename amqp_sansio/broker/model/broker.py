@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..limits import BrokerLimits
 from ..snapshot import Whole
-from . import commands
+from . import checks, commands
 from .chores import Chores
 from .delivery import Delivery
 from .history import History
@@ -17,6 +17,9 @@ from .queue import Command, VirtualHost
 from .settling import Settling
 from .topology import Topology
 from .transactions import Transactions
+
+if TYPE_CHECKING:
+    from .queue import Entry
 
 _SLICE: Final = 250
 """Steps for one kind of work until the next kind has its turn."""
@@ -203,6 +206,30 @@ class Broker(Whole):
     def pending_octets(self) -> int:
         """Octets held by publishes in open transactions."""
         return self._transactions.octets
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Return every message's place that somebody can still find: in queues, with owners, in transactions."""
+        return tuple(checks.entries_of(self.ledger, self.transactions))
+
+    def check(self) -> None:
+        """Count all that it counts again, while nothing is on its way: no effects to take, no work of a turn. For
+        tests, since it looks at everything. Raises AssertionError where two of its books contradict each other."""
+        ledger = self.ledger
+        assert not self.effects
+        assert not self.runnable
+        assert not self.dead
+        alive = checks.entries_of(ledger, self.transactions)
+        for vhost in self.vhosts.values():
+            checks.check_bindings(vhost)
+            for name, queue in vhost.queues.items():
+                assert (queue.name, queue.vhost) == (name, vhost)
+                checks.check_queue(ledger, queue, alive)
+        for number, owner in self.owners.items():
+            assert owner.number == number
+            checks.check_owner(ledger, self.transactions, owner)
+        checks.check_transactions(ledger, self.transactions, self.pending_octets)
+        checks.check_octets(ledger, alive)
+        checks.check_windows(self.owners.values())
 
     def restart(self, now: float) -> None:
         """Reduce the broker to what survives a restart: durable exchanges, durable queues, the bindings between them,

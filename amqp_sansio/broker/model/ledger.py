@@ -247,6 +247,10 @@ class Ledger:
         if deadline is not None:
             self.watch_for(queue, deadline)
 
+    def deadline_of(self, queue: Queue) -> float | None:
+        """Return when a queue has something to do, as far as it is watched."""
+        return self._watched.get(queue)
+
     def watch_for(self, queue: Queue, deadline: float) -> None:
         """Do the same as `watch` for a known deadline."""
         known = self._watched.get(queue)

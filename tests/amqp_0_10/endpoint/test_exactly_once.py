@@ -26,7 +26,6 @@ from amqp_sansio import (
     Side,
 )
 from amqp_sansio import amqp_0_10 as amqp
-from tests.kit.books_0_10 import check_receiving, check_sending
 from tests.kit.choices import Choices
 from tests.kit.pair import SIDES, Chunks
 from tests.kit.pair_0_10 import Pair, client_config, server_config
@@ -386,8 +385,8 @@ class World:
     def check(self) -> None:
         """What is always true."""
         for session in self.live.values():
-            check_sending(session._state.sending)
-            check_receiving(session._state.receiving)
+            session._state.sending.check()
+            session._state.receiving.check()
         assert not self.pair.violations, self.pair.violations
         for key, told in self.told.items():
             asked = self.asked[key]
@@ -689,7 +688,7 @@ def test_a_command_that_is_given_up_leaves_its_number_out() -> None:
     pair.pump()
     heard = [(event.command_id, event.command.queue) for event in pair.of(SERVER, amqp.CommandReceived)]
     assert heard == [(0, "a"), (2, "c")]
-    check_receiving(other._state.receiving)
+    other._state.receiving.check()
     for number in other.incomplete:
         other.complete(number)
     session.flush()

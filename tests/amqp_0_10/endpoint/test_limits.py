@@ -36,7 +36,6 @@ from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.codec.record import CONTROLS
 from amqp_sansio.amqp_0_10.endpoint import session_controls
 from tests.kit import octets_0_10 as raw
-from tests.kit.books_0_10 import check_receiving
 from tests.kit.choices import Choices
 from tests.kit.facing import CLIENT, SERVER
 from tests.kit.facing_0_10 import Facing, client_config, server_config
@@ -524,7 +523,7 @@ def test_a_command_point_half_the_numbers_away_leaves_out_commands(side: Side) -
     facing.feed(raw.command_point(0x8000_0000))
     (failed,) = facing.of(Failed)
     assert failed.error.code == 409
-    check_receiving(facing.session._state.receiving)
+    facing.session._state.receiving.check()
 
 
 @pytest.mark.rule("0-10/session.gap/confirm-complete")
@@ -532,13 +531,13 @@ def test_ids_that_are_given_up_ahead_are_left_out_in_their_turn(side: Side) -> N
     facing = begun(side)
     state = facing.session._state.receiving
     facing.feed(raw.sync() + raw.gap((2, 3), 5))
-    check_receiving(state)
+    state.check()
     assert (state.next_id, state.point) == (1, 1)
     facing.feed(raw.sync())
     assert (state.next_id, state.point) == (4, 4)
     facing.feed(raw.command_point(4) + raw.sync())
     assert (state.next_id, state.point) == (6, 6)
-    check_receiving(state)
+    state.check()
     assert not facing.of(Failed)
     assert state.completed == amqp.SequenceSet(((0, 5),))
 
@@ -609,7 +608,7 @@ def test_gaps_and_known_completions_of_anything_leave_the_books_right() -> None:
     state = facing.session._state.receiving
     for number in (3, 1, 0, 0xFFFF_FFFF, 7, 2):
         facing.feed(frames(amqp.SessionGap(amqp.SequenceSet.of(number))))
-        check_receiving(state)
+        state.check()
         facing.feed(frames(amqp.SessionKnownCompleted(amqp.SequenceSet.of(number))))
-        check_receiving(state)
+        state.check()
     assert state.next_id == 4

@@ -10,7 +10,6 @@ from amqp_sansio import Abandoned, Accepted, EndpointClosed, Failed, Limits, Loc
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10.model.command_ids import ReceiveState
 from tests.kit import octets_0_10 as raw
-from tests.kit.books_0_10 import check_receiving, check_sending
 from tests.kit.facing import CLIENT, SERVER
 from tests.kit.facing_0_10 import Facing, client_config, server_config
 from tests.kit.octets_0_10 import ids
@@ -498,8 +497,8 @@ def numbered(start: int) -> tuple[Pair, Any, Any]:
 def check(pair: Pair, *sessions: Any) -> None:
     """Nothing was found wrong, and nothing is left."""
     for session in sessions:
-        check_sending(session._state.sending)
-        check_receiving(session._state.receiving)
+        session._state.sending.check()
+        session._state.receiving.check()
         assert not session.pending
         assert not session._state.sending.replay
     assert not pair.violations
@@ -583,5 +582,5 @@ def test_ids_are_given_up_over_the_end_of_the_numbers(start: int) -> None:
     assert state.next_id == (start + 2) & LAST
     assert state.arrive() == ((start + 2) & LAST, True)
     assert (state.next_id, state.point) == ((start + 5) & LAST,) * 2
-    check_receiving(state)
+    state.check()
     assert len(state.known.set) == 5

@@ -31,7 +31,6 @@ from amqp_sansio.amqp_0_10.model.dtx_states import (
     BranchInput,
 )
 from amqp_sansio.amqp_0_10.model.execution import ExecutionError
-from tests.kit.books_0_10 import check_branches
 
 X, Y, Z = XIDS = [amqp.Xid(7, b"global", bytes([number])) for number in range(3)]
 SETTLING = (amqp.DtxPrepare(X), amqp.DtxCommit(X), amqp.DtxCommit(X, True), amqp.DtxRollback(X), amqp.DtxForget(X))
@@ -48,7 +47,7 @@ class Server:
 
     def do(self, command: amqp.Command[Any], owner: str = "a") -> Any:
         result = self.branches.execute(owner, command, self.now)
-        check_branches(self.branches)
+        self.branches.check()
         return result
 
     def status(self, command: amqp.Command[Any], owner: str = "a") -> int:
@@ -214,7 +213,7 @@ def test_a_closed_session_dooms_the_branches_that_it_has_not_ended() -> None:
     server.do(amqp.DtxStart(Y, join=True), "c")
     server.do(amqp.DtxEnd(Y, suspend=True), "c")
     server.branches.close_session("a")
-    check_branches(server.branches)
+    server.branches.check()
     assert not server.branches.selected("a")
     assert [server.branches.state(xid) for xid in (X, Y, Z)] == [
         Branch.ROLLBACK_ONLY,
@@ -537,7 +536,7 @@ def cells() -> Iterator[tuple[Branch, BranchInput, Branch | None]]:
 def do(branches: Branches, command: amqp.Command[Any], owner: str = "a") -> None:
     """A command at the time that is the deadline of the branch X."""
     branches.execute(owner, command, 9.0)
-    check_branches(branches)
+    branches.check()
 
 
 def in_state(state: Branch, given: BranchInput) -> Branches:
@@ -595,7 +594,7 @@ def give(branches: Branches, given: BranchInput) -> None:
         branches.decide(X, DECISIONS[given])
     else:
         do(branches, *commands[given])
-    check_branches(branches)
+    branches.check()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from amqp_sansio.amqp_0_10.model.command_ids import ReceiveState, SendState
 from amqp_sansio.amqp_0_10.model.execution import RESOURCE_LIMIT_EXCEEDED
 from amqp_sansio.amqp_0_10.model.open_ids import OpenIds
 from amqp_sansio.amqp_0_10.model.transfers import EACH, FREE
-from tests.kit.books_0_10 import check_receiving, check_sending
 from tests.kit.facing import CLIENT, SERVER
 from tests.kit.facing_0_10 import Facing, server_config
 from tests.kit.octets_0_10 import accept, acquire, command, completed, confirmed, flow, reject, release
@@ -68,8 +67,8 @@ class Ends:
             self.back.append(("completed", self.receiver.completed))
         elif what == 4:
             self.attach()
-        check_sending(self.sender)
-        check_receiving(self.receiver)
+        self.sender.check()
+        self.receiver.check()
 
     def deliver(self, kind: str, value: Any) -> None:
         if kind == "point":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from .... import amqp_0_10 as records
 from ....amqp_0_10.codec.records import MessageFlush
 from ....amqp_0_10.endpoint.connection import Connection
-from ....amqp_0_10.model.events import (
+from ....amqp_0_10.endpoint.events import (
     CommandReceived,
     CreditChanged,
     MessageReceived,
@@ -31,7 +31,7 @@ from .sessions import Answer, ServedSession, SessionFrontend
 if TYPE_CHECKING:
     from ....amqp_0_10.codec.record import Command
     from ....amqp_0_10.endpoint.session import Session
-    from ....amqp_0_10.model.session_state import SessionState
+    from ....amqp_0_10.endpoint.session_state import SessionState
     from ...model.effects import Effect
     from ..frontend import ClientContext, HubContext
     from .sessions import Execute, Key

@@ -20,7 +20,7 @@ from .sessions import Answer
 
 if TYPE_CHECKING:
     from ....amqp_0_10.codec.records import MessageTransfer
-    from ....amqp_0_10.model.events import MessageReceived
+    from ....amqp_0_10.endpoint.events import MessageReceived
     from ...model.commands import Published
     from ...model.content import Content
     from ...model.queue import Owner, Queue

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ....amqp_0_10.codec.structs import Struct
     from ....amqp_0_10.endpoint.connection import Connection
     from ....amqp_0_10.endpoint.session import Session
-    from ....amqp_0_10.model.session_state import SessionState
+    from ....amqp_0_10.endpoint.session_state import SessionState
     from ....events import Pending
     from ...model.queue import Consumer, Entry, Owner, Transaction
     from ..frontend import HubContext

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         StreamPublish,
         StreamQos,
     )
-    from ....amqp_0_10.model.events import CommandReceived
+    from ....amqp_0_10.endpoint.events import CommandReceived
     from ...model.commands import Published
     from ...model.queue import Entry
     from .sessions import Result, ServedSession, SessionFrontend

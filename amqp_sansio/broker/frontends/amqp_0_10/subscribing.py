@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         MessageResume,
         MessageSubscribe,
     )
-    from ....amqp_0_10.model.events import CommandReceived
+    from ....amqp_0_10.endpoint.events import CommandReceived
     from ....amqp_0_10.model.open_ids import OpenIds
     from ...model.effects import Cancelled
     from ...model.queue import Consumer, Entry

@@ -2,11 +2,14 @@
 
 It survives the connection: detached, it's a value that pickles, and `connection.resume_session` goes on from it.
 
-This module owns what an end remembers of the commands of both directions; nothing outside `model` assigns any of it. An
-endpoint numbers its own commands with `send` and hears of them by `answered`; of the peer's commands it begins each by
-`receiving.arrive`, hands the ones that the application executes to `execute`, and ends them by `retire`. All that needs
-a session that is attached and has had its command-point (section 3.5.1). `take_usual_transfer` and `complete_message`
-are the same for what a busy session has nearly nothing but: whole messages that come, and their completion.
+This module owns what an end remembers of the commands of both directions, with the octets to send again, and the calls
+and events of its application; no other module assigns any of it. What a session may do is judged by `model`.
+
+An endpoint numbers its own commands with `send` and hears of them by `answered`; of the peer's commands it begins each
+by `receiving.arrive`, hands the ones that the application executes to `execute`, and ends them by `retire`. All that
+needs a session that is attached and has had its command-point (section 3.5.1). `take_usual_transfer` and
+`complete_message` are the same for what a busy session has nearly nothing but: whole messages that come, and their
+completion.
 
 Between two calls:
 
@@ -27,14 +30,14 @@ from ..._watching.ends import failed
 from ...endpoint import Side
 from ...errors import EndpointClosed
 from ..codec.violation import exception
-from .command_ids import ReceiveState, SendState
-from .credit import Balance
+from ..model.command_ids import ReceiveState, SendState
+from ..model.credit import Balance
+from ..model.execution import RESOURCE_LIMIT_EXCEEDED
+from ..model.file_rules import FileRules
+from ..model.open_ids import OpenIds
+from ..model.session_model import Mode, SessionHalf
+from ..model.transfers import Transfers
 from .events import CommandReceived, MessageBegun, MessageReceived
-from .execution import RESOURCE_LIMIT_EXCEEDED
-from .file_rules import FileRules
-from .open_ids import OpenIds
-from .session_model import Mode, SessionHalf
-from .transfers import Transfers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,6 +51,11 @@ TELL_EVERY: Final = 64
 
 Segments = tuple[tuple[int, bytes], ...]
 """The segments of a command as they go on the wire: type and octets."""
+
+_LAST: Final = 4096
+"""Octets by which the last call may go beyond `Limits.replay_octets`."""
+_RANGES: Final = 70_000
+"""Most ranges that the ids of received commands can be in: each of them costs a command that is open."""
 
 
 class Call:
@@ -121,15 +129,17 @@ class SessionState:
     )
 
     def __init__(self, name: bytes, side: Side, limits: Limits) -> None:
-        # What this end, and the peer, has selected, subscribed and begun.
+        # What this end has selected, subscribed and begun.
         self.own = SessionHalf(side, limits.consumers)
+        # The same of the other end.
         self.peer = SessionHalf(side.other, limits.consumers)
         # Rules of class file, which both ends follow.
         self.files = FileRules(limits.consumers)
         # Its name, by which it's attached again.
         self.name = name
-        # This end, and its name as keys of pendings have it.
+        # This end.
         self.side = side
+        # Its name, as keys of pendings have it.
         self.side_name: str = side.value
         # Seconds for which both ends keep this while the session is detached (session.timeout); None: for ever.
         self.timeout: int | None = 0
@@ -137,8 +147,9 @@ class SessionState:
         self.opened = False
         # Whether both ends keep this: this end has sent a command-point, or the peer has confirmed the timeout.
         self.lasts = False
-        # Ids and segments of this end's commands, and ids of the peer's.
+        # Ids and segments of this end's commands.
         self.sending: SendState[Segments] = SendState(limit=limits.replay)
+        # Ids of the peer's commands.
         self.receiving = ReceiveState()
         # The own commands of which something is still to come, by id.
         self.calls: OpenIds[Call] = OpenIds()
@@ -162,11 +173,13 @@ class SessionState:
         self.paced: dict[int, int] | None = None
         # Whether the peer is asked for what it has completed (session.flush), and hasn't said.
         self.asked = False
-        # The messages that this end has sent, and those that it has got, which aren't settled.
+        # The messages that this end has sent and that aren't settled.
         self.outgoing = Transfers(limits.unsettled)
+        # Those that it has got.
         self.incoming = Transfers(limits.unsettled)
-        # By destination, the credit that the peer has given this end, and the one that this end has given the peer.
+        # By destination, the credit that the peer has given this end.
         self.balances: dict[str, Balance] = {}
+        # And the one that this end has given the peer.
         self.granted: dict[str, Balance] = {}
 
     # The usual message.
@@ -443,6 +456,30 @@ class SessionState:
         """Whether every command before `number` is executed."""
         first = next(iter(self.executing), None)
         return first is None or distance(number, first) > 0
+
+    def check(self, limits: Limits) -> None:
+        """Check that all that is kept is bounded by the limits, and that its octets are counted right. For tests;
+        raises AssertionError."""
+        self.sending.check()
+        self.receiving.check()
+        waiting = len(self.executing) + len(self.syncs)
+        assert waiting <= max(limits.requests, limits.unsettled) + 1, waiting
+        assert len(self.streamed) <= len(self.executing)
+        assert len(self.calls) <= limits.calls + 1, len(self.calls)
+        assert len(self.sending.replay) <= limits.replay + 1
+        assert self.octets == sum([each.octets for each in self.calls.values()])
+        assert self.octets <= limits.replay_octets + _LAST
+        for books in (self.outgoing, self.incoming):
+            aside = sum([len(each) for each in books.aside.values()])
+            assert len(books.unsettled) + aside <= limits.unsettled
+        for balances in (self.balances, self.granted):
+            assert len(balances) <= 2 * limits.consumers + 1
+            for balance in balances.values():
+                assert len(balance.stale) <= limits.calls + limits.unsettled
+        assert len(self.receiving.known.ranges) <= _RANGES
+        assert len(self.receiving.done.ranges) <= _RANGES
+        weight = sum([len(getattr(each, "body", b"")) for each in self.executing.values()])
+        assert self.weight == weight, (self.weight, weight)
 
     def __getstate__(self) -> tuple[int, dict[str, object]]:
         return self.LAYOUT, {name: getattr(self, name) for name in self.__slots__}
