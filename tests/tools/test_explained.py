@@ -11,7 +11,7 @@ import pytest
 
 from tools.explained import ROOMS, attributes, read, says_something, share
 
-FLOORS: Final = {"model": 90, "endpoint": 99, "_core": 99, "client": 96, "broker/model": 96, "adapters": 63}
+FLOORS: Final = {"model": 91, "endpoint": 99, "_core": 99, "client": 96, "broker/model": 96, "adapters": 63}
 """Of a hundred attributes, those that are explained today."""
 SHOWN: Final = 10
 """Attributes in a failure's text."""
