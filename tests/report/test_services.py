@@ -222,6 +222,29 @@ def test_errors_that_differ_in_their_tracking_id_are_one() -> None:
     assert f"It is lost. (lock {lock}, link {link}) TrackingId:id0_G0" in found.more
 
 
+@pytest.mark.parametrize("text", ["50009", "another one"])
+def test_a_client_that_answers_with_the_same_error_tells_nothing_new(text: str) -> None:
+    """The SDK for Java does."""
+    asking = Asking()
+    busy = amqp.Symbol("com.microsoft:server-busy")
+    asking.talk.server(amqp.Detach(5, True, amqp.Error(busy, "50009")))
+    asking.talk.client(amqp.Detach(5, True, amqp.Error(busy, text)))
+    told = [each.text for each in findings(report_segments(packets(asking.talk)).gather)]
+    assert "detach of the server, 1 time" in told
+    assert ("detach of the client, 1 time" in told) == (text != "50009")
+
+
+def test_an_error_that_explains_itself_is_not_laid_to_a_broken_rule() -> None:
+    asking = Asking()
+    # A receiver of the client that isn't there: this breaks a rule just before.
+    asking.talk.client(amqp.Detach(99, True))
+    error = amqp.Error(amqp.Symbol("com.microsoft:session-lock-lost"), "")
+    asking.talk.server(amqp.Detach(5, True, error)).client(amqp.Detach(5, True))
+    report = report_segments(packets(asking.talk))
+    (found,) = [each for each in findings(report.gather) if each.text == "detach of the server, 1 time"]
+    assert found.more.endswith("accept the session again")
+
+
 def test_each_condition_is_a_finding_of_its_own() -> None:
     asking = Asking()
     for handle, condition in ((4, "com.microsoft:server-busy"), (5, "com.microsoft:session-lock-lost")):

@@ -282,9 +282,12 @@ def _explained(gather: Gather, fault: Incident, more: str) -> str:
         for one in gather.problems
         if (one.connection, one.channel, one.sender) == (fault.connection, fault.channel, "client")
         and "/" in one.what
+        # How a client logs in is no cause of what it is told later.
+        and "/security/" not in one.what
         and 0 <= fault.ts_ns - one.ts_ns <= _AT_ONCE
     ]
-    if broken and fault.sender == "server":
+    is_explained = bool(meaning(fault.text.partition(" ")[0], fault.text))
+    if broken and fault.sender == "server" and not is_explained:
         return more if broken[-1].text in more else f"{more} — {broken[-1].text}"
     return f"{more} — {fault.hint}" if fault.hint else more
 

@@ -434,6 +434,8 @@ class Gather:
                     return
                 found = found._replace(text=f"{found.text} of {queue}" if queue else found.text, name=queue)
             if event == "detach":
+                if account.services.echoes(seq, row.answers, found.code, found.text):
+                    return
                 place = account.troubles.place_of(sender, row.channel, fields.get("handle"))
                 known = account.services.hint(found.code, found.text, place[1] if place is not None else "", ts_ns)
                 if place is not None:

@@ -74,7 +74,7 @@ class _Asked(NamedTuple):
 class Services:
     """The requests of one connection, when the tokens end that it put, and the deliveries of its service."""
 
-    __slots__ = ("_asked", "_deliveries", "_tokens")
+    __slots__ = ("_asked", "_deliveries", "_detached", "_tokens")
 
     def __init__(self) -> None:
         self._asked: dict[str, _Asked] = {}
@@ -83,6 +83,8 @@ class Services:
         """When the token of an entity ends, in nanoseconds; None: it doesn't say."""
         self._deliveries: dict[tuple[int, int], str] = {}
         """What the server has delivered last, by channel and delivery-id, in words."""
+        self._detached: dict[int, tuple[str, str]] = {}
+        """The error of the last detaches, by their unit."""
 
     def transfer(
         self, at: tuple[int, int, int], sender: str, fields: Fields, place: tuple[str, str] | None
@@ -111,6 +113,15 @@ class Services:
     def delivery(self, channel: int, delivery_id: object) -> str:
         """Return words on a delivery of the server: its lock and its link; "" if it isn't known."""
         return self._deliveries.get((channel, delivery_id), "") if isinstance(delivery_id, int) else ""
+
+    def echoes(self, seq: int, answers: int | None, code: str, text: str) -> bool:
+        """Take the error of a detach; return whether it only repeats that of the one it answers, as SDKs do."""
+        if answers is not None and self._detached.get(answers) == (code, text):
+            return True
+        if len(self._detached) >= _MOST:
+            del self._detached[next(iter(self._detached))]
+        self._detached[seq] = code, text
+        return False
 
     def hint(self, code: str, text: str, address: str, ts_ns: int) -> str:
         """Return what an error of a service means, for a link to `address`; "" if nothing is known of it."""
