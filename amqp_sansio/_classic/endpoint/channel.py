@@ -39,6 +39,7 @@ from .outgoing import method_ids
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ...events import Accepted, Rejected, Released
     from ..codec.method import Method
     from ..codec.method import Request as RequestMethod
     from ..codec.methods import BasicGet, BasicGetEmpty, BasicGetOk
@@ -162,8 +163,10 @@ class Channel(ChannelState):
         self, method: RequestMethod[_R], properties: Properties | None = None, body: bytes | None = None
     ) -> Pending[_R]: ...
     @overload
-    def call(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> Pending[Any]: ...
-    def call(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> Pending[Any]:
+    def call(
+        self, method: Method, properties: Properties | None = None, body: bytes | None = None
+    ) -> Pending[object]: ...
+    def call(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> Pending[object]:
         """Send a request; the pending ends with `Replied` and the reply as its result.
 
         A reply with content ends it with a `Message`. With `no_wait` the pending is done at once, its result None.
@@ -172,7 +175,7 @@ class Channel(ChannelState):
         if not self._outgoing.model.dialect.replies.get(method.ID):
             raise self._misuse(f"{method.NAME} has no reply; use send", "method/sync-reply")
         outgoing = self._outgoing
-        pending: Pending[Any] = Pending((self.number, outgoing.calls + 1))
+        pending: Pending[object] = Pending((self.number, outgoing.calls + 1))
         self._transmit(method, pending, properties, body)
         outgoing.calls += 1
         if method.HAS_NO_WAIT and method.no_wait:  # type: ignore[attr-defined]
@@ -205,7 +208,7 @@ class Channel(ChannelState):
         immediate: bool = False,
         properties: BasicProperties | None = None,
         ticket: int = 0,
-    ) -> Pending[Any] | None:
+    ) -> Pending[Accepted | Rejected | Returned] | None:
         """Queue one whole message: method, header and body frames with nothing between (section 4.2.6).
 
         `ticket` is the access ticket of 0-8.
@@ -252,7 +255,7 @@ class Channel(ChannelState):
             raise outgoing.too_large(max(len(start) - 3, len(raw) + 20))
         if out.size + size > out.hard:
             outgoing.buffer.check_room(size)
-        pending: Pending[Any] | None = None
+        pending: Pending[Accepted | Rejected | Returned] | None = None
         if self.mode is _CONFIRM:
             waiting = len(self.unconfirmed)
             if waiting >= outgoing.limits.unconfirmed:
@@ -285,7 +288,7 @@ class Channel(ChannelState):
         routing_key: str = "",
         redelivered: bool = False,
         properties: BasicProperties | None = None,
-    ) -> Pending[Any]:
+    ) -> Pending[Accepted | Rejected | Released]:
         """Server: send a message to a consumer under the channel's next delivery tag.
 
         The pending ends with `Settled`: Accepted, Rejected or Released by the client, at once for a consumer
@@ -293,7 +296,7 @@ class Channel(ChannelState):
         """
         outgoing = self._outgoing
         tag = self.last_tag + 1
-        pending: Pending[Any] = Pending((self.number, outgoing.calls + 1))
+        pending: Pending[Accepted | Rejected | Released] = Pending((self.number, outgoing.calls + 1))
         method = BasicDeliver(consumer_tag, tag, redelivered, exchange, routing_key)
         self._transmit(method, pending, properties or BasicProperties(), body)
         outgoing.calls += 1
@@ -352,7 +355,7 @@ class Channel(ChannelState):
         """Server: the tag that was made up for a consumer whose client named none and wanted no reply."""
         self._rename_consumer(tag)
 
-    def begin(self, method: Method, properties: Properties, size: int) -> Pending[Any] | None:
+    def begin(self, method: Method, properties: Properties, size: int) -> Pending[object] | None:
         """Begin content of `size` octets that `continue_body` supplies.
 
         Nothing else may go out on the channel until it is complete. The pending is what `call`, `publish` or
@@ -369,7 +372,7 @@ class Channel(ChannelState):
         outgoing.check_frame(max(len(payload) + OVERHEAD, len(raw) + 20))
         outgoing.buffer.check_room(len(payload) + len(raw))
         model = outgoing.model
-        pending: Pending[Any] | None = None
+        pending: Pending[object] | None = None
         if (
             method.NAME == "basic.deliver"
             or model.dialect.replies[method.ID]
@@ -628,7 +631,7 @@ class Channel(ChannelState):
 
     def settle_confirms(self, settled: Iterable[tuple[int, Any]], outcome: Outcome) -> None:
         """Publishes were confirmed: one event for those that went well, one for each that came back first."""
-        plain: list[Pending[Any]] = []
+        plain: list[Pending[object]] = []
         events = self._outgoing.events
         returns = self.returns
         for count, pending in settled:
@@ -664,7 +667,7 @@ class Channel(ChannelState):
         unsettled = tuple(sorted({*self.unsettled, *(self.tx_settled or ())}))
         return report.but(unsettled=unsettled, unconfirmed=tuple(self.unconfirmed))
 
-    def _open_pendings(self) -> list[Pending[Any]]:
+    def _open_pendings(self) -> list[Pending[object]]:
         """Every pending that waits, in the order the calls were made."""
         tokens: list[Any] = [self.opening]
         for calls in (self.client_calls, self.server_calls):
@@ -675,10 +678,10 @@ class Channel(ChannelState):
         tokens += self.unconfirmed.values()
         tokens += self.unsettled.values()
         tokens += [token for token, _ in (self.tx_settled or {}).values()]
-        pendings: list[Pending[Any]] = [token for token in tokens if token is not None and not token.done]
+        pendings: list[Pending[object]] = [token for token in tokens if token is not None and not token.done]
         return sorted(pendings, key=attrgetter("key"))
 
-    def _take_blamed(self, pendings: list[Pending[Any]], report: CloseReport) -> list[Pending[Any]]:
+    def _take_blamed(self, pendings: list[Pending[object]], report: CloseReport) -> list[Pending[object]]:
         """The oldest open call of the method that the peer blames, taken out of `pendings`."""
         blamed = report.class_id << 16 | report.method_id
         opening = self._outgoing.model.dialect.named["channel.open"].ID, self.opening
@@ -689,7 +692,7 @@ class Channel(ChannelState):
                 return [pending]
         return []
 
-    def _abandon(self, pendings: list[Pending[Any]], error: EndpointClosed, report: CloseReport) -> None:
+    def _abandon(self, pendings: list[Pending[object]], error: EndpointClosed, report: CloseReport) -> None:
         """End what is left of the calls, and let go of the state: the object only says why it is closed."""
         tell_abandoned(self._outgoing.events, pendings, error, report)
         self.forget()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 from zlib import crc32
 
 from ..._ground import layouts
@@ -219,10 +219,10 @@ class Connection(Handshake):
         channel.opening = pending
         return channel
 
-    def call(self, method: Method) -> Pending[Any]:
+    def call(self, method: Method) -> Pending[Method]:
         """Send a request of the connection class, such as ConnectionUpdateSecret. Raises LocalProtocolError,
         EndpointClosed."""
-        return self._zero.call(method)
+        return cast("Pending[Method]", self._zero.call(method))
 
     def send(self, method: Method) -> None:
         """Send a connection-class method that has no reply, such as ConnectionBlocked (server)."""
@@ -357,7 +357,7 @@ class Connection(Handshake):
             self._events.append(events.MethodReceived(number, method))
         self._outgoing.settle(step)
 
-    def _complete(self, pending: Pending[Any], result: object) -> None:
+    def _complete(self, pending: Pending[object], result: object) -> None:
         pending.complete(result)
         self._events.append(Replied(pending))
 
@@ -470,7 +470,7 @@ class Connection(Handshake):
             event = events.ContentReceived(number, method, self._properties(content), body)
         self._events.append(event)
 
-    def _handle_returned(self, number: int, method: Any, body: bytes) -> Pending[Any] | None:
+    def _handle_returned(self, number: int, method: Any, body: bytes) -> Pending[object] | None:
         """The pending of the publish that comes back, when confirms are on."""
         channel = self.channel(number)
         if channel.returns is None:

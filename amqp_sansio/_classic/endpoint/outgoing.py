@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..._core.connection import ERROR
 from ...errors import CodecError, LimitExceeded, LocalProtocolError
@@ -103,7 +103,7 @@ class Outgoing:
         """Tell of the deliveries that a method settled: one event for each outcome."""
         if not step.settled and not step.committed:
             return
-        settled: dict[Outcome, list[Pending[Any]]] = {}
+        settled: dict[Outcome, list[Pending[object]]] = {}
         for _, token in step.settled:
             if token is not None:
                 settled.setdefault(step.outcome, []).append(token)

@@ -74,7 +74,7 @@ class CommandReceived(Event):
     sync: bool = False
     headers: Headers | None = None
     body: bytes = b""
-    pendings: tuple[Pending[Any], ...] = ()
+    pendings: tuple[Pending[object], ...] = ()
 
 
 class MessageReceived(DeliveryReceived):

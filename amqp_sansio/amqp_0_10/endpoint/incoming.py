@@ -474,7 +474,7 @@ class Incoming:
 
     # Own messages, and their credit.
 
-    def _concerned(self, command: Any) -> tuple[Pending[Any], ...]:
+    def _concerned(self, command: Any) -> tuple[Pending[object], ...]:
         """The pendings of own transfers that a command is about. Raises Violation when it can't be about one."""
         state = self._state
         kind = command.__class__

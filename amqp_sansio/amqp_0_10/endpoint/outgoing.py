@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import islice
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..._ground.record import record
 from ..._watching.ends import tell_abandoned
@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..codec.message import Message
+    from ..codec.record import Command
     from .channel import Channel
     from .session_state import Segments, SessionState
+
+_R = TypeVar("_R")
 
 _COMPLETED: Final = Completed()
 _ROLLED_BACK: Final = (XA_RBROLLBACK, XA_RBTIMEOUT, XA_HEURRB)
@@ -60,7 +63,7 @@ class Transferred:
 
     command_id: int
     completion: Pending[None]
-    outcome: Pending[Any] | None = None
+    outcome: Pending[object] | None = None
 
 
 class Outgoing:
@@ -80,7 +83,7 @@ class Outgoing:
 
     # Sending.
 
-    def call(self, command: Any, message: Message | None, sync: bool) -> Pending[Any]:
+    def call(self, command: Command[_R], message: Message | None, sync: bool) -> Pending[_R]:
         """Send any command but a transfer. Raises LocalProtocolError, LimitExceeded, CodecError, EndpointClosed."""
         self._channel.check()
         kind = command.__class__
@@ -105,7 +108,7 @@ class Outgoing:
             state.step(state.side, command, 0 if message is None else len(message.body))
         except Violation as violation:
             raise misuse(str(violation), violation.rule) from None
-        pending: Pending[Any] = Pending((state.name, state.side_name, state.sending.next_id))
+        pending: Pending[_R] = Pending((state.name, state.side_name, state.sending.next_id))
         number = self._send(Call(command, pending, size, None, 0), segments)
         if kind in _CREDIT or kind in ENDING:
             self._take_effect(command, number)
@@ -166,7 +169,7 @@ class Outgoing:
         number = sending.next_id
         key = (state.name, state.side_name, number)
         completion: Pending[None] = Pending(key)
-        outcome: Pending[Any] | None = Pending((*key, "outcome")) if explicit else None
+        outcome: Pending[object] | None = Pending((*key, "outcome")) if explicit else None
         call = Call(command, completion, whole, throttled, size)
         content: Segments = ((HEADER, header), (BODY, body)) if header else ((BODY, body),)
         segments = ((COMMAND, octets), *content)
@@ -270,7 +273,7 @@ class Outgoing:
                 raise LocalProtocolError(f"command {number} doesn't wait to be confirmed")
         report = CloseReport(By.LOCAL, 0, "given up with session.gap")
         error = EndpointClosed("the command was given up", report)
-        pendings: list[Pending[Any]] = []
+        pendings: list[Pending[object]] = []
         for number in ids:
             found = state.give_up(number)
             entry = state.outgoing.take(number)
@@ -281,8 +284,8 @@ class Outgoing:
         """The peer has executed commands: end their pendings (session.completed)."""
         state = self._state
         events = self._transport.events
-        done: list[Pending[Any]] = []
-        accepted: list[Pending[Any]] = []
+        done: list[Pending[object]] = []
+        accepted: list[Pending[object]] = []
         changed: dict[str, Balance] = {}
         for number in state.calls.named(ids):
             found = state.answered(number)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..._ground.free_numbers import FreeNumbers
 from ...endpoint import Side
@@ -83,7 +83,7 @@ class Session:
     # State.
 
     @property
-    def opening(self) -> Pending[Any] | None:
+    def opening(self) -> Pending[object] | None:
         """The pending that `Opened` or `Resumed` ends; None once it's done."""
         return self._controls.opening
 
@@ -108,7 +108,7 @@ class Session:
         return self._channel.report
 
     @property
-    def pending(self) -> tuple[Pending[Any], ...]:
+    def pending(self) -> tuple[Pending[object], ...]:
         """The pendings of this end's calls and transfers that aren't done."""
         return self._state.pending
 
@@ -188,21 +188,24 @@ class Session:
 
     def accept(self, *command_ids: int, sync: bool = False) -> Pending[None]:
         """Accept messages that came with these ids, which are completed too (message.accept)."""
-        return self._settle(records.MessageAccept(_ids(command_ids)), sync)
+        ids = _ids(command_ids)
+        return self._settle(ids, records.MessageAccept(ids), sync)
 
     def reject(self, *command_ids: int, code: int = 0, text: str | None = None, sync: bool = False) -> Pending[None]:
         """Refuse messages for good: their queue's alternate exchange gets them, if it has one (message.reject)."""
-        return self._settle(records.MessageReject(_ids(command_ids), code, text), sync)
+        ids = _ids(command_ids)
+        return self._settle(ids, records.MessageReject(ids, code, text), sync)
 
     def release(self, *command_ids: int, set_redelivered: bool = False, sync: bool = False) -> Pending[None]:
         """Give messages back, to be delivered again (message.release)."""
-        return self._settle(records.MessageRelease(_ids(command_ids), set_redelivered), sync)
+        ids = _ids(command_ids)
+        return self._settle(ids, records.MessageRelease(ids, set_redelivered), sync)
 
-    def _settle(self, command: Any, sync: bool) -> Pending[None]:
+    def _settle(self, ids: SequenceSet, command: Command[None], sync: bool) -> Pending[None]:
         """Settle messages; those that aren't completed yet are now."""
-        self._incoming.check_whole(command.transfers)
+        self._incoming.check_whole(ids)
         pending: Pending[None] = self._outgoing.call(command, None, sync)
-        self._incoming.complete_transfers(command.transfers)
+        self._incoming.complete_transfers(ids)
         return pending
 
     def acquire(self, *command_ids: int) -> Pending[records.Acquired]:

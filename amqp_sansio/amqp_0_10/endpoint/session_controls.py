@@ -86,7 +86,7 @@ class Controls:
         self.incoming = Incoming(channel, state, self.outgoing, self.fail, self.failed_by_peer)
         # The pending that ends with `session` once both ends are in step; None afterwards, and for sessions that the
         # peer opened.
-        self.opening: Pending[Any] | None = None
+        self.opening: Pending[object] | None = None
         # The session as the application has it.
         self.session: Any = None
         # The connection's, for events and numbers of pendings.
@@ -510,17 +510,17 @@ class Controls:
         )
         return error, CloseReport(by, code, text, *blamed, hint=hint, rule=rule, condition=condition)
 
-    def _tell_failed(self, error: RemoteProtocolError, by: By, pendings: list[Pending[Any]]) -> None:
+    def _tell_failed(self, error: RemoteProtocolError, by: By, pendings: list[Pending[object]]) -> None:
         event = Failed(Scope.SESSION, self.channel.number, error, by, failed(pendings, error))
         self._transport.events.append(event)
 
-    def _give_up(self, pendings: list[Pending[Any]], report: CloseReport) -> None:
+    def _give_up(self, pendings: list[Pending[object]], report: CloseReport) -> None:
         error = EndpointClosed(f"no answer will come: {report}", report)
         tell_abandoned(self._transport.events, pendings, error, report)
 
-    def _open_pendings(self) -> list[Pending[Any]]:
+    def _open_pendings(self) -> list[Pending[object]]:
         """Every pending of the session that nothing has ended."""
-        found: list[Pending[Any]] = [] if self.opening is None else [self.opening]
+        found: list[Pending[object]] = [] if self.opening is None else [self.opening]
         self.opening = None
         found += self._timeouts
         self._timeouts.clear()
@@ -559,7 +559,7 @@ class Controls:
             self._tell_failed(error, by, self._open_pendings())
         elif not over or self.opening is not None or self._timeouts:
             # Of a session that may go on only what belongs to its attachment can't be answered any more.
-            kept: frozenset[Pending[Any]] = frozenset(state.pending if resumable else ())
+            kept: frozenset[Pending[object]] = frozenset(state.pending if resumable else ())
             pendings = [pending for pending in self._open_pendings() if pending not in kept]
             if error is not None:
                 self._tell_failed(error, by, pendings)

@@ -64,7 +64,7 @@ class Call:
     __slots__ = ("command", "completed", "destination", "octets", "pending", "result", "size", "value")
 
     def __init__(
-        self, command: Any, pending: Pending[Any] | None, octets: int, destination: str | None, size: int
+        self, command: Any, pending: Pending[object] | None, octets: int, destination: str | None, size: int
     ) -> None:
         # What was sent.
         self.command = command
@@ -360,7 +360,7 @@ class SessionState:
         self.files.step(side, command, body_size)
 
     @property
-    def pending(self) -> tuple[Pending[Any], ...]:
+    def pending(self) -> tuple[Pending[object], ...]:
         """The pendings that aren't done: of commands, then of transfers that wait for their outcome."""
         calls = [call.pending for call in self.calls.values() if call.pending is not None]
         return tuple([each for each in (*calls, *self.outgoing.pendings()) if not each.done])
@@ -394,7 +394,7 @@ class SessionState:
         self.outgoing.limit = limits.unsettled
         self.incoming.limit = self.outgoing.limit
 
-    def abandon(self, report: CloseReport) -> tuple[Pending[Any], ...]:
+    def abandon(self, report: CloseReport) -> tuple[Pending[object], ...]:
         """End all pendings: the session won't be attached again."""
         return failed(self.pending, EndpointClosed(f"no answer will come: {report}", report))
 

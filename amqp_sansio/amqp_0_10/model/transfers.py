@@ -59,7 +59,7 @@ class Entry:
 
     __slots__ = ("named", "pending", "state")
 
-    def __init__(self, state: Transfer, pending: Pending[Any] | None) -> None:
+    def __init__(self, state: Transfer, pending: Pending[object] | None) -> None:
         # A row of the table TRANSFER, never START or END.
         self.state = state
         # The pending of its outcome, at its sender's end; None where nobody waits.
@@ -98,7 +98,7 @@ class Transfers:
             text = f"{self.limit} transfers aren't accepted, rejected or released; Limits.unsettled allows no more"
             raise exception(RESOURCE_LIMIT_EXCEEDED, text)
 
-    def transfer(self, number: int, command: records.MessageTransfer, pending: Pending[Any] | None = None) -> None:
+    def transfer(self, number: int, command: records.MessageTransfer, pending: Pending[object] | None = None) -> None:
         """A message is transferred; with accept-mode none there's nothing more to come of it."""
         move = TransferInput.S_TRANSFER_PRE_ACQUIRED
         if command.acquire_mode:
@@ -199,7 +199,7 @@ class Transfers:
         if self.deferred and work in self.deferred:
             self.deferred[work, number] = self.deferred.pop(work)
 
-    def in_work(self, work: object) -> tuple[Pending[Any], ...]:
+    def in_work(self, work: object) -> tuple[Pending[object], ...]:
         """The pendings of what a transaction has accepted."""
         aside = self.aside.get(work)
         entries = [] if aside is None else list(aside.values())
@@ -222,14 +222,14 @@ class Transfers:
         self.put -= len(found) + len(deferred)
         return found, deferred
 
-    def pendings(self) -> tuple[Pending[Any], ...]:
+    def pendings(self) -> tuple[Pending[object], ...]:
         """The pendings of all that isn't settled."""
         aside = [each for work in self.aside.values() for each in work.values()]
         deferred = [each for work in (self.deferred or {}).values() for each, _ in work]
         return pendings_of([*self.unsettled.values(), *aside, *deferred])
 
 
-def pendings_of(entries: Iterable[Entry]) -> tuple[Pending[Any], ...]:
+def pendings_of(entries: Iterable[Entry]) -> tuple[Pending[object], ...]:
     """The pendings of some messages; the recipient's have none."""
     return tuple([entry.pending for entry in entries if entry.pending is not None])
 
@@ -246,7 +246,7 @@ class SeenTransfers(Transfers):
         # Whether a transaction has accepted more than is kept.
         self.lost = False
 
-    def transfer(self, number: int, command: records.MessageTransfer, pending: Pending[Any] | None = None) -> None:
+    def transfer(self, number: int, command: records.MessageTransfer, pending: Pending[object] | None = None) -> None:
         """A message is transferred; some recipients accept what wants no word."""
         state = Transfer.NOT_ACQUIRED if command.acquire_mode else Transfer.ACQUIRED
         self.unsettled[number] = Entry(state, pending)

@@ -217,7 +217,7 @@ class AvailableChanged(Event):
 class Updated(Event):
     """The receiver told the `state` of deliveries without settling them; `Settled` is still to come."""
 
-    pendings: tuple[Pending[Any], ...]
+    pendings: tuple[Pending[object], ...]
     state: object
 
 
@@ -232,7 +232,7 @@ class Resumed(Event):
 
     channel: int
     link: int
-    pendings: tuple[Pending[Any], ...]
+    pendings: tuple[Pending[object], ...]
     forgotten: tuple[bytes, ...]
     lost: tuple[bytes, ...]
     incomplete: bool

@@ -249,7 +249,7 @@ class FastPath:
         if found is None:
             return None
         self._buffer.pos = end
-        pendings: list[Pending[Any]] = []
+        pendings: list[Pending[object]] = []
         for delivery in found:
             # What this end has sent is of its links' own kind.
             assert isinstance(delivery, OutgoingDelivery)

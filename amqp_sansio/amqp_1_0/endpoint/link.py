@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from ...events import CloseReport, Event
-    from ..codec.performatives import Error
+    from ..codec.performatives import DeliveryState, Error
     from ..codec.violation import Violation
     from ..model.link_state import State
     from ..model.resume import SavedDelivery
@@ -87,7 +87,7 @@ class Link(LinkModel):
         self.told = False
         # The pendings of an earlier attachment by delivery-tag, which the deliveries that go on take over; None: new
         # ones are made.
-        self._going_on: Mapping[bytes, Pending[Any]] | None = None
+        self._going_on: Mapping[bytes, Pending[DeliveryState | None]] | None = None
 
     # State.
 
@@ -195,7 +195,7 @@ class Link(LinkModel):
         """Detach without closing: the link is suspended, and `saved_state()` can be resumed."""
         self._leave(False, None)
 
-    def go_on_with(self, pendings: Mapping[bytes, Pending[Any]]) -> None:
+    def go_on_with(self, pendings: Mapping[bytes, Pending[DeliveryState | None]]) -> None:
         """Let these pendings of an earlier attachment, by delivery-tag, end with the deliveries that go on in this one.
 
         To be called before octets come in which the peer may have attached.
@@ -249,7 +249,7 @@ class Link(LinkModel):
         """Both ends are attached: compare the unsettled maps."""
         raise NotImplementedError
 
-    def ended(self) -> list[Pending[Any]]:
+    def ended(self) -> list[Pending[object]]:
         """The link is over: its pendings that nothing will end any more."""
         raise NotImplementedError
 
@@ -260,7 +260,7 @@ class Link(LinkModel):
         """Give the application an event of this link, with its `fields` behind channel and link."""
         self.session.transport.events.append(kind(self.session.channel, self.number, *fields))
 
-    def pending_of(self, tag: bytes) -> Pending[Any]:
+    def pending_of(self, tag: bytes) -> Pending[DeliveryState | None]:
         """The pending of the delivery with this tag: a new one, unless it goes on from an earlier attachment."""
         known = None if self._going_on is None else self._going_on.get(tag)
         if known is not None and not known.done:
@@ -520,14 +520,14 @@ class Link(LinkModel):
         if self.report is None:
             self._fail(error, By.LOCAL, self.finish(report))
 
-    def _fail(self, error: RemoteProtocolError, by: By, pendings: list[Pending[Any]]) -> None:
+    def _fail(self, error: RemoteProtocolError, by: By, pendings: list[Pending[object]]) -> None:
         session = self.session
         ended = failed(pendings, error)
         session.transport.events.append(
             LinkFailed(Scope.LINK, session.channel, error, by, ended, self.number, self.name)
         )
 
-    def finish(self, report: CloseReport) -> list[Pending[Any]]:
+    def finish(self, report: CloseReport) -> list[Pending[object]]:
         """Nothing more happens on the link; the pendings that nothing has ended."""
         self.report = report
         pendings = self.ended()

@@ -178,7 +178,7 @@ class Transport:
         """Count the parts of a message off."""
         self.bodies -= sum(map(len, parts))
 
-    def abandon(self, pendings: list[Pending[Any]], report: CloseReport, resumable: bool = True) -> None:
+    def abandon(self, pendings: list[Pending[object]], report: CloseReport, resumable: bool = True) -> None:
         """No answer will come to these pendings, if there are any."""
         error = EndpointClosed(f"no answer will come: {report}", report)
         tell_abandoned(self.events, pendings, error, report, resumable)
@@ -393,9 +393,9 @@ class SessionEnd(SessionModel):
         for first, last in runs:
             self.send(Disposition(role, first, None if last == first else last, settled=settled, state=state))
 
-    def complete(self, ended: list[tuple[Pending[Any], State | None]]) -> None:
+    def complete(self, ended: list[tuple[Pending[object], State | None]]) -> None:
         """Deliveries are settled: one event for each run of pendings that end with the same state."""
-        groups: list[tuple[State | None, list[Pending[Any]]]] = []
+        groups: list[tuple[State | None, list[Pending[object]]]] = []
         for pending, final in ended:
             pending.complete(final)
             if groups and groups[-1][0] == final:

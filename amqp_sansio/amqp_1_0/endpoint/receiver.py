@@ -68,7 +68,7 @@ class IncomingDelivery(DeliveryModel):
         self.parts: list[bytes] = []
         # What `accept` or another outcome returned, which ends when the sender settles too; None: nothing is waited
         # for.
-        self.pending: Pending[Any] | None = None
+        self.pending: Pending[DeliveryState | None] | None = None
         # Octets at its beginning that are known from an earlier attachment of the link.
         self.skip = 0
         # Whether nobody wants it: its octets count and are dropped.
@@ -148,7 +148,7 @@ class Receiver(Link):
         """Ask the sender to use up or give back the credit it has: the end of it is `Drained`."""
         self.flow(self.credit, drain=True)
 
-    def accept(self, *deliveries: Delivery | int) -> tuple[Pending[Any], ...]:
+    def accept(self, *deliveries: Delivery | int) -> tuple[Pending[DeliveryState | None], ...]:
         """The deliveries are taken over. See `update`."""
         if len(deliveries) == 1:
             pending = self._accept_fast(deliveries[0])
@@ -156,11 +156,13 @@ class Receiver(Link):
                 return (pending,)
         return self.update(deliveries, ACCEPTED)
 
-    def reject(self, *deliveries: Delivery | int, error: Error | None = None) -> tuple[Pending[Any], ...]:
+    def reject(
+        self, *deliveries: Delivery | int, error: Error | None = None
+    ) -> tuple[Pending[DeliveryState | None], ...]:
         """The deliveries are invalid and can't be processed; `error` says why. See `update`."""
         return self.update(deliveries, Rejected(error))
 
-    def release(self, *deliveries: Delivery | int) -> tuple[Pending[Any], ...]:
+    def release(self, *deliveries: Delivery | int) -> tuple[Pending[DeliveryState | None], ...]:
         """The deliveries weren't and won't be processed here. See `update`."""
         return self.update(deliveries, _RELEASED)
 
@@ -170,13 +172,13 @@ class Receiver(Link):
         delivery_failed: bool | None = None,
         undeliverable_here: bool | None = None,
         message_annotations: Mapping[Any, Any] | None = None,
-    ) -> tuple[Pending[Any], ...]:
+    ) -> tuple[Pending[DeliveryState | None], ...]:
         """The deliveries weren't processed here, and are given back changed. See `update`."""
         return self.update(deliveries, Modified(delivery_failed, undeliverable_here, message_annotations))
 
     def update(
         self, deliveries: Iterable[Delivery | int], state: DeliveryState | None, *, settled: bool | None = None
-    ) -> tuple[Pending[Any], ...]:
+    ) -> tuple[Pending[DeliveryState | None], ...]:
         """Tell the sender the state of deliveries, those with consecutive ids in one frame.
 
         They are settled at once with an outcome in rcv-settle-mode first, or where `settled` says so; else each pending
@@ -190,7 +192,7 @@ class Receiver(Link):
         groups: dict[bool, list[IncomingDelivery]] = {False: [], True: []}
         for each in found:
             groups[self._settles(each, state, settled)].append(each)
-        pendings: list[Pending[Any]] = []
+        pendings: list[Pending[DeliveryState | None]] = []
         frame = Disposition(True, 0xFFFF_FFFF, 0xFFFF_FFFF, settled=True, state=state)
         transport = self.session.transport
         transport.check_frames(frame)
@@ -282,7 +284,7 @@ class Receiver(Link):
         self._count_round(incomplete)
         self.tell(Resumed, (), tuple(forgotten), (), incomplete)
 
-    def ended(self) -> list[Pending[Any]]:
+    def ended(self) -> list[Pending[object]]:
         self.drop()
         return [each.pending for each in self.unsettled.values() if each.pending is not None and not each.pending.done]
 
@@ -481,7 +483,7 @@ class Receiver(Link):
         told = (peer and peer.properties) or {}
         return told.get("product") == "RabbitMQ" and str(told.get("version", "")).startswith("3.")
 
-    def _accept_fast(self, which: Delivery | int) -> Pending[Any] | None:
+    def _accept_fast(self, which: Delivery | int) -> Pending[DeliveryState | None] | None:
         """Settle one delivery as accepted; None when that isn't all.
 
         A shortcut: it equals `update`, a test takes both ways. Anything else, an error included, is left to that, with
@@ -513,7 +515,7 @@ class Receiver(Link):
             out.queue(PACK_PLAIN(15 + size + len(end), PLAIN, session.channel) + head[size] + identity + end)
         else:
             out.queue(_PACK_ACCEPTED(20 + len(end), PLAIN, session.channel, head[5], 0x70, number) + end)
-        pending: Pending[Any] = Pending((self.name, "in", delivery.delivery_tag))
+        pending: Pending[DeliveryState | None] = Pending((self.name, "in", delivery.delivery_tag))
         delivery.pending = pending
         pending.complete(ACCEPTED)
         return pending

@@ -78,7 +78,7 @@ class Resending:
 
     __slots__ = ("link", "pending", "saved")
 
-    def __init__(self, link: Sender, saved: SavedDelivery, pending: Pending[Any]) -> None:
+    def __init__(self, link: Sender, saved: SavedDelivery, pending: Pending[DeliveryState | None]) -> None:
         # The one that is resumed.
         self.link = link
         # The delivery as it stood at the end of the earlier attachment.
@@ -165,11 +165,11 @@ class Sender(Link):
         self.begun: OutgoingDelivery | None = None
         # Deliveries of the earlier attachment that still have to go out: with what to do (part 3 section 3.4.6), the
         # state to name, and the pending.
-        self.resending: deque[tuple[SavedDelivery, Resend, State | None, Pending[Any]]] = deque()
+        self.resending: deque[tuple[SavedDelivery, Resend, State | None, Pending[DeliveryState | None]]] = deque()
         # The tags among these of which the application has heard the end long ago.
         self.unknown: set[bytes] = set()
         # The pendings of deliveries that only the next resumption of the link may send.
-        self._put_off: list[Pending[Any]] = []
+        self._put_off: list[Pending[object]] = []
 
     # State.
 
@@ -184,7 +184,7 @@ class Sender(Link):
         return max(0, distance(self.delivery_count, limit))
 
     @property
-    def pending(self) -> Mapping[bytes, Pending[Any]]:
+    def pending(self) -> Mapping[bytes, Pending[DeliveryState | None]]:
         """The pendings of deliveries that aren't settled, by delivery-tag, in the order they were sent."""
         pendings = {tag: delivery.pending for tag, delivery in self.unsettled.items()}
         pendings.update({each[0].delivery_tag: each[3] for each in self.resending})
@@ -286,7 +286,7 @@ class Sender(Link):
             self.waiting = None
         self._settle(delivery, None)
 
-    def settle(self, which: Pending[Any] | bytes, state: DeliveryState | None = None) -> None:
+    def settle(self, which: Pending[DeliveryState | None] | bytes, state: DeliveryState | None = None) -> None:
         """Forget a delivery and tell the receiver so; `state` is its final one here (None: as told before).
 
         The pending ends with that state, or with the one the receiver told. A resumed link doesn't send the delivery
@@ -301,7 +301,7 @@ class Sender(Link):
         self.session.disposition(False, [delivery.delivery_id], final, True)
         self._settle(delivery, final)
 
-    def update(self, which: Pending[Any] | bytes, state: DeliveryState) -> None:
+    def update(self, which: Pending[DeliveryState | None] | bytes, state: DeliveryState) -> None:
         """Tell the receiver the state of a delivery here without settling it."""
         self.session.disposition(False, [self._find(which).delivery_id], state, False)
 
@@ -456,7 +456,7 @@ class Sender(Link):
         if restored is None or remote is None:
             return
         theirs = remote.unsettled or {}
-        pendings: list[Pending[Any]] = []
+        pendings: list[Pending[object]] = []
         forgotten: list[bytes] = []
         lost: list[bytes] = []
         incomplete = self._incomplete or remote.incomplete_unsettled
@@ -502,7 +502,7 @@ class Sender(Link):
             saved = SavedDelivery(tag, 0, None, None, theirs[tag])
             self.resending.append((saved, action.resend, action.state, pending))
 
-    def send_anew(self, saved: SavedDelivery, pending: Pending[Any]) -> None:
+    def send_anew(self, saved: SavedDelivery, pending: Pending[DeliveryState | None]) -> None:
         """Send an aborted message as a new delivery: at once, or in the next resumption when the receiver takes no new
         ones before (part 2 section 2.7.3, incomplete-unsettled)."""
         remote = self.remote
@@ -523,7 +523,7 @@ class Sender(Link):
         # The session's window may open again when the link is detached.
         self.waiting = None
 
-    def ended(self) -> list[Pending[Any]]:
+    def ended(self) -> list[Pending[object]]:
         self.drop()
         pendings = [each.pending for each in self.unsettled.values() if not each.pending.done]
         if self.begun is not None and not self.begun.pending.done:
@@ -532,7 +532,7 @@ class Sender(Link):
 
     # Inside.
 
-    def _send_fast(self, octets: bytes, given: bytes | None) -> Pending[Any] | None:
+    def _send_fast(self, octets: bytes, given: bytes | None) -> Pending[DeliveryState | None] | None:
         """Send a whole message unsettled in one frame, with a tag of its own or one given; None when that isn't all.
 
         A shortcut: it equals `_start`, a test takes both ways. Anything else, an error included, is left to that, with
@@ -579,7 +579,9 @@ class Sender(Link):
         delivery.size = size
         delivery.settled = False
         delivery.states = [None, None]
-        pending: Pending[Any] = Pending((self.name, "out", tag)) if self._going_on is None else self.pending_of(tag)
+        pending: Pending[DeliveryState | None] = (
+            Pending((self.name, "out", tag)) if self._going_on is None else self.pending_of(tag)
+        )
         delivery.pending = pending
         delivery.message = octets
         delivery.payload = None
@@ -784,7 +786,7 @@ class Sender(Link):
             raise LocalProtocolError(f"no delivery on link {self.name!r} was begun in parts")
         return delivery
 
-    def _find(self, which: Pending[Any] | bytes) -> OutgoingDelivery:
+    def _find(self, which: Pending[DeliveryState | None] | bytes) -> OutgoingDelivery:
         self._check()
         tag: Any = which if isinstance(which, bytes) else which.key[2]
         delivery = self.unsettled.get(tag)
@@ -796,7 +798,7 @@ class Sender(Link):
             )
         return delivery
 
-    def _settle_unsent(self, which: Pending[Any] | bytes, state: DeliveryState | None) -> bool:
+    def _settle_unsent(self, which: Pending[DeliveryState | None] | bytes, state: DeliveryState | None) -> bool:
         """Settle what waits for being sent again; whether it was that."""
         tag: Any = which if isinstance(which, bytes) else which.key[2]
         for at, (saved, resend, _, pending) in enumerate(self.resending):

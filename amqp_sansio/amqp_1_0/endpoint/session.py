@@ -228,7 +228,7 @@ class Session(SessionEnd):
 
     def sender_said(self, deliveries: list[Any], frame: Disposition) -> None:
         """The peer sent what this end received."""
-        ended: list[tuple[Pending[Any], State | None]] = []
+        ended: list[tuple[Pending[object], State | None]] = []
         others: list[int] = []
         for delivery in deliveries:
             pending = delivery.pending
@@ -242,7 +242,7 @@ class Session(SessionEnd):
 
     def _settle(self, deliveries: list[Any], state: State | None) -> None:
         """Deliveries of this end are settled, with the state told now or before."""
-        ended: list[tuple[Pending[Any], State | None]] = []
+        ended: list[tuple[Pending[object], State | None]] = []
         for delivery in deliveries:
             delivery.link.forget(delivery)
             if not delivery.pending.done:
@@ -296,12 +296,12 @@ class Session(SessionEnd):
         if self.report is None:
             self._fail(error, By.LOCAL, self.finish(report))
 
-    def _fail(self, error: RemoteProtocolError, by: By, pendings: list[Pending[Any]]) -> None:
+    def _fail(self, error: RemoteProtocolError, by: By, pendings: list[Pending[object]]) -> None:
         self.transport.events.append(Failed(Scope.SESSION, self.channel, error, by, failed(pendings, error)))
 
-    def finish(self, report: CloseReport) -> list[Pending[Any]]:
+    def finish(self, report: CloseReport) -> list[Pending[object]]:
         """Nothing more happens on the session; the pendings that nothing has ended."""
-        pendings: list[Pending[Any]] = []
+        pendings: list[Pending[object]] = []
         if self.report is None:
             self.report = report
             if self.opening is not None and not self.opening.done:
@@ -622,7 +622,7 @@ class EndpointModel(ConnectionModel):
 
     def connection_ended(self, report: CloseReport) -> None:
         """The connection is over: end what is open, links and sessions before the connection."""
-        pendings: list[Pending[Any]] = []
+        pendings: list[Pending[object]] = []
         for session in self._sessions.values():
             pendings += session.finish(report)
         self.transport.abandon(pendings, report)

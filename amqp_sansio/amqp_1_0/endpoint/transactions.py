@@ -70,7 +70,7 @@ class Controller:
         pending: Any = self.sender.send(Message(body=AmqpValue(Declare(global_id))))
         return cast("Pending[Declared]", pending)
 
-    def discharge(self, txn_id: bytes, *, fail: bool = False) -> Pending[Any]:
+    def discharge(self, txn_id: bytes, *, fail: bool = False) -> Pending[object]:
         """Commit a transaction, or with `fail` roll it back. The pending ends with Accepted or Rejected."""
         if len(txn_id) > ID_SIZE:
             raise LocalProtocolError(
@@ -95,14 +95,14 @@ class Transaction:
         self.posted: list[tuple[Delivery, DeliveryState]] = []
         # Deliveries of this end whose outcome holds when it succeeds, by their pendings, with the sender that settles
         # them (None: the application does).
-        self._retired: dict[Pending[Any], tuple[Sender | None, DeliveryState | None]] = {}
+        self._retired: dict[Pending[object], tuple[Sender | None, DeliveryState | None]] = {}
 
     @property
-    def retired(self) -> list[tuple[Pending[Any], DeliveryState | None]]:
+    def retired(self) -> list[tuple[Pending[object], DeliveryState | None]]:
         """Deliveries of this end, with the outcome that the controller wants for them."""
         return [(pending, outcome) for pending, (_, outcome) in self._retired.items()]
 
-    def retire(self, pending: Pending[Any], sender: Sender | None, outcome: DeliveryState | None) -> None:
+    def retire(self, pending: Pending[object], sender: Sender | None, outcome: DeliveryState | None) -> None:
         """The controller wants `outcome` for a delivery of `sender`, which is None where its link is detached."""
         self._retired.pop(pending, None)
         self._retired[pending] = sender, outcome
@@ -132,7 +132,7 @@ class Resource:
         # The open ones, by txn-id, the oldest first.
         self.transactions: dict[bytes, Transaction] = {}
         # The transactions in which deliveries were retired, until these end.
-        self._bound: dict[Pending[Any], Transaction] = {}
+        self._bound: dict[Pending[object], Transaction] = {}
         # The number that the next txn-id is made of; it starts at 0 and never repeats on the connection.
         self._next = 0
 
@@ -208,7 +208,7 @@ class Resource:
         return transaction
 
     def retire(
-        self, sender: Sender | None, pendings: tuple[Pending[Any], ...], state: TransactionalState
+        self, sender: Sender | None, pendings: tuple[Pending[object], ...], state: TransactionalState
     ) -> Transaction | None:
         """The controller bound the outcome of deliveries of `sender` to a transaction (part 4 section 4.4.2).
 
