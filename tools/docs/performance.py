@@ -48,8 +48,8 @@ def page() -> str:
         "its processes. Times differ between machines more than ratios do, and those differ too: by up to a tenth for "
         "the same code on other days of one machine. `make bench-check` compares yours with these.",
         "",
-        "All cases run the pure text, but for those of [the part in C](compiled.md): there ours is with it, and the peer "
-        "without it.",
+        "All cases run the pure text, but for those of [the part in C](compiled.md): there ours is with it, and the "
+        "peer without it.",
     ]
     machines = machines_of(results)
     if len(machines) == 1:
