@@ -27,6 +27,7 @@ PARTS = (
     "footprint",
     "observer",
     "fast_paths",
+    "compiled",
     "asyncio",
     "sync",
     "recovery",

@@ -169,6 +169,30 @@ def test_lengths_that_lie_are_read_alike(size: int) -> None:
         read(start[:-11] + whole.pack(large) + start[-3:] + body(1, b"x"))
 
 
+@pytest.mark.parametrize(
+    "method", [BasicDeliver("t", 1, False, "", "k"), BasicPublish("", "k")], ids=lambda it: it.NAME
+)
+@pytest.mark.parametrize("size", range(5))
+def test_properties_that_are_too_short_are_read_alike(method: Any, size: int) -> None:
+    for octets in (b"", b"x"):
+        content = header(1, 60, len(octets), bytes(size)) + (body(1, octets) if octets else b"")
+        assert (read(_method(method, 1) + content) is None) is (size < 2)
+
+
+@pytest.mark.parametrize("change", ["channel", "tag", "exchange", "key", "nothing"])
+def test_a_delivery_keeps_nothing_else_of_the_one_before(change: str) -> None:
+    def delivery(channel: int, tag: str, exchange: str, key: str) -> bytes:
+        return _method(BasicDeliver(tag, 1, False, exchange, key), channel) + header(channel, 60, 0)
+
+    fields: dict[str, Any] = {"channel": 1, "tag": "same", "exchange": "same", "key": "same"}
+    first: Any = scan_content(delivery(**fields), 0, 2000, 2000, None)
+    if change != "nothing":
+        fields[change] = 2 if change == "channel" else "else"
+    second: Any = scan_content(delivery(**fields), 0, 2000, 2000, first[1])
+    assert second[1] == tuple(fields.values())
+    assert (second[1] is first[1]) is (change == "nothing")
+
+
 @pytest.mark.parametrize("version", [AMQP_0_8, AMQP_0_9_1], ids=str)
 @pytest.mark.parametrize("side", [Side.CLIENT, Side.SERVER], ids=lambda side: side.value)
 def test_every_place_of_a_stream_is_read_alike(version: Any, side: Side) -> None:
@@ -287,6 +311,16 @@ def test_tables_of_any_size_are_read_alike() -> None:
             raw = b"".join(field(f"{number:02}", "t", b"\1") for number in range(count))
             loaded(raw, RABBIT_TABLES.limited(32, entries))
             loaded(field("a", "A", sized(b"t\1" * count)), RABBIT_TABLES.limited(32, entries))
+
+
+def test_tables_at_their_bounds_need_no_help() -> None:
+    raw = field("f", "F", sized(field("t", "t", b"\1")))
+    arguments: list[Any] = [raw, False, False, False, len(raw), 2, RABBIT_TABLES, "{}{}{}".format, int]
+    assert scan_table(*arguments) is not None
+    for place in (4, 5):
+        fewer = [*arguments]
+        fewer[place] -= 1
+        assert scan_table(*fewer) is None
 
 
 @given(data=st.data(), rules=st.sampled_from(RULES[:3]))

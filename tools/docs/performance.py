@@ -25,6 +25,7 @@ SECTIONS: Final = (
         r"|0-9-1 decode fed|10,000 ",
     ),
     ("Fast paths", r"fast path, "),
+    ("With the part in C", r"compiled, "),
     ("Against the code before", r".* vs before"),
 )
 """The titles of the page, with the begins of their cases; the last that fits has a case."""
@@ -46,6 +47,9 @@ def page() -> str:
         "take turns, and its ratio is the median of the rounds. CPU is that of the process; of a broker, that of all "
         "its processes. Times differ between machines more than ratios do, and those differ too: by up to a tenth for "
         "the same code on other days of one machine. `make bench-check` compares yours with these.",
+        "",
+        "All cases run the pure text, but for those of [the part in C](compiled.md): there ours is with it, and the "
+        "peer without it.",
     ]
     machines = machines_of(results)
     if len(machines) == 1:
