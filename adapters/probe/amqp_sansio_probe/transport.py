@@ -94,7 +94,7 @@ def _of_tls(error: OSError) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         why = error.verify_message.strip(".")
         return f"{why}; name its authority with ?cacertfile=FILE, or take any with ?verify=verify_none"
-    if isinstance(error, ssl.SSLError) and error.reason is not None:
+    if isinstance(error, ssl.SSLError) and error.reason:
         if error.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
             return "the peer speaks something else: try amqp"
         return error.reason.replace("_", " ").lower()
