@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from amqp_sansio_probe import CASES, PROFILES
+from amqp_sansio_probe import CASES, CLIENT_CASES, PROFILES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,6 +33,17 @@ def test_each_rule_has_a_case_or_a_line_that_says_why_not() -> None:
     told, without = {rule for rule, _ in lines}, {*levels()} - {each.rule for each in CASES}
     assert sorted(without - told) == [], "add a case, or a line to docs/rules/not-probed.csv"
     assert sorted(told - without) == [], "these have a case, or are no rules: take the lines away"
+
+
+UNASKED = {"0-8": 32, "0-9-1": 21, "0-10": 7, "1.0": 35}
+"""Rules that bind clients alone, and have no case for clients: as many in each version. These numbers only fall."""
+
+
+def test_rules_that_bind_the_client_get_cases_for_clients() -> None:
+    with (ROOT / "docs" / "rules" / "not-probed.csv").open(encoding="utf-8", newline="") as file:
+        binding = {row["id"] for row in csv.DictReader(file) if row["reason"].startswith("It binds the client:")}
+    left = binding - {each.rule for each in CLIENT_CASES}
+    assert Counter([each.partition("/")[0] for each in left]) == UNASKED, "a case more? Then lower the number"
 
 
 def test_names_are_unique() -> None:

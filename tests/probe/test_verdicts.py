@@ -263,6 +263,22 @@ def test_what_speaks_something_else_cannot_be_probed(said: bytes, text: str) -> 
         find_capabilities(opener, Login(), Patience())
 
 
+@pytest.mark.parametrize(
+    ("waits_for", "said", "text"),
+    [
+        (b"\r\n\r\n", b"HTTP/1.0 404 Not Found\r\n\r\n", "the peer speaks HTTP, not AMQP"),
+        (b"\x16\x03", b"\x15\x03\x03\x00\x02\x02\x28 ", "the peer speaks TLS: try amqps"),
+        (b"EHLO", b"250 probe.test\r\n", "the peer speaks no version of AMQP that is known here"),
+    ],
+)
+def test_what_waits_for_more_than_a_header_is_named_too(waits_for: bytes, said: bytes, text: str) -> None:
+    def opener() -> Transport:
+        return Scripted(lambda heard: (said if waits_for in heard else b"", False))
+
+    with pytest.raises(Unusable, match=text):
+        find_capabilities(opener, Login(), Patience())
+
+
 def test_a_refused_login_cannot_be_probed() -> None:
     with pytest.raises(Unusable, match="the login of guest is refused"):
         find_capabilities(HubServer(Settings()), Login(password="wrong"), Patience())

@@ -223,6 +223,10 @@ class Reports:
         """Takes a record of each case at once: a run that is cut off leaves those until then."""
 
     def __enter__(self) -> Reports:
+        # A run of minutes isn't to end with a report that can't be written.
+        for path in (self._wanted.junit, self._wanted.html, self._wanted.write_expect):
+            if path is not None and not path.parent.is_dir():
+                raise CommandError(f"{path}: no such folder: {path.parent}")
         if self._wanted.record is not None:
             self._wanted.record.mkdir(parents=True, exist_ok=True)
         self._lines.open()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from random import Random
 from typing import Final, NamedTuple, TypeVar
 
@@ -27,6 +29,8 @@ _ADDRESSES: Final = ("/queue/{}",)
 """Addresses that make a queue: RabbitMQ's, before 4.0."""
 C = TypeVar("C", bound=Conversation)
 _TLS_RECORDS = (b"\x15\x03", b"\x16\x03")
+_SPEAKS_HTTP: Final = "the peer speaks HTTP, not AMQP"
+_SPEAKS_TLS: Final = "the peer speaks TLS: try amqps"
 
 
 class Capabilities(NamedTuple):
@@ -62,7 +66,7 @@ def find_capabilities(opener: Opener, login: Login, patience: Patience) -> Capab
         [name for name, headers in HEADERS.items() if any(_speaks(opener, each, patience) for each in headers)]
     )
     if not versions:
-        raise Unusable("the peer speaks no version of AMQP that is known here")
+        raise Unusable(_other(opener, patience))
     found: list[Capabilities] = []
     unopened: list[tuple[str, str]] = []
     for version in versions:
@@ -234,26 +238,44 @@ _FINDERS: Final[Mapping[str, Callable[[Opener, Login, Patience], Capabilities]]]
 
 def _speaks(opener: Opener, header: bytes, patience: Patience) -> bool:
     """Whether the peer goes on after a header: with the same header, or with a frame. Raises Unusable."""
-    transport = opener()
-    said = b""
-    try:
-        transport.send(header)
-        deadline = transport.now() + patience.answer
-        while len(said) < 8 and (left := deadline - transport.now()) > 0:
-            octets = transport.receive(left)
-            if not octets:
-                break
-            said += octets
-    finally:
-        transport.close()
+    said = _heard(opener, header, patience)
     if said.startswith(b"HTTP/"):
-        raise Unusable("the peer speaks HTTP, not AMQP")
+        raise Unusable(_SPEAKS_HTTP)
     if said.startswith(_TLS_RECORDS):
-        raise Unusable("the peer speaks TLS: try amqps")
+        raise Unusable(_SPEAKS_TLS)
     if said.startswith(b"AMQP"):
         return said[:8] == header
     # A frame of a classic version: a method on channel 0.
     return said.startswith(b"\x01\x00\x00") and header[4:5] in (b"\x00", b"\x01")
+
+
+def _heard(opener: Opener, octets: bytes, patience: Patience) -> bytes:
+    """Return the first octets that the peer says to some, on a connection of their own. Raises Unusable."""
+    transport = opener()
+    said = b""
+    try:
+        transport.send(octets)
+        deadline = transport.now() + patience.answer
+        while len(said) < 8 and (left := deadline - transport.now()) > 0:
+            more = transport.receive(left)
+            if not more:
+                break
+            said += more
+    finally:
+        transport.close()
+    return said
+
+
+def _other(opener: Opener, patience: Patience) -> str:
+    """Say what a peer speaks that knows no header: a server of HTTP or TLS may wait for more, or end in silence."""
+    if _heard(opener, b"GET / HTTP/1.0\r\n\r\n", patience).startswith(b"HTTP/"):
+        return _SPEAKS_HTTP
+    hello = ssl.MemoryBIO()
+    with suppress(ssl.SSLWantReadError):
+        ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), hello, server_hostname="localhost").do_handshake()
+    if _heard(opener, hello.read(), patience).startswith(_TLS_RECORDS):
+        return _SPEAKS_TLS
+    return "the peer speaks no version of AMQP that is known here"
 
 
 def _new(opener: Opener, login: Login, patience: Patience) -> Talk:

@@ -85,8 +85,20 @@ class SocketOpener:
                 joined = self._context.wrap_socket(joined, server_hostname=name)
         except OSError as error:
             joined.close()
-            raise Unusable(f"TLS with {where} fails: {(error.strerror or str(error)).lower()}") from None
+            raise Unusable(f"TLS with {where} fails: {_of_tls(error)}") from None
         return SocketTransport(joined, local, remote)
+
+
+def _of_tls(error: OSError) -> str:
+    """Say why a handshake fails, and what to do."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        why = error.verify_message.strip(".")
+        return f"{why}; name its authority with ?cacertfile=FILE, or take any with ?verify=verify_none"
+    if isinstance(error, ssl.SSLError) and error.reason:
+        if error.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
+            return "the peer speaks something else: try amqp"
+        return error.reason.replace("_", " ").lower()
+    return (error.strerror or str(error)).lower()
 
 
 class SocketTransport:

@@ -121,6 +121,13 @@ def test_peers_that_speak_something_else(process: Run, said: bytes, text: str) -
         assert refused(process("probe", url, "--yes")) == f"amqp-sansio: {text}"
 
 
+def test_tls_with_a_peer_that_speaks_something_else(process: Run) -> None:
+    with answering(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n") as url:
+        said = refused(process("probe", url.replace("amqp:", "amqps:"), "--yes"))
+    where = url.removeprefix("amqp://").strip("/")
+    assert said == f"amqp-sansio: TLS with {where} fails: the peer speaks something else: try amqp"
+
+
 def test_a_version_that_cannot_be_opened(process: Run) -> None:
     with answering(b"AMQP\x00\x01\x00\x00") as url:
         said = refused(process("probe", url, "--yes"))
@@ -133,6 +140,8 @@ def test_a_version_that_cannot_be_opened(process: Run) -> None:
         (("amqp://localhost/", "--only", "0-9-1/nothing"), "no case begins with 0-9-1/nothing"),
         (("http://localhost/",), "the URL: "),
         (("amqp://localhost/", "--level", "most"), "invalid choice"),
+        (("amqp://localhost/", "--html", "no-such-folder/probe.html"), "no such folder: no-such-folder"),
+        (("amqp://localhost/", "--write-expect", "no-such-folder/a.toml"), "no such folder: no-such-folder"),
         (("amqp://localhost/", "--workers", "0"), "--workers is from 1 to 32"),
         (("amqp://localhost/", "--workers", "33"), "--workers is from 1 to 32"),
     ],
