@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from amqp_sansio.recorded.tables import COLUMNS
+from amqp_sansio_report.services import is_node
 
 from .errors import say
 from .output import day_clock, write_lines
@@ -23,14 +24,23 @@ def lint_command(
     connections: Sequence[str] = (),
     ports: Sequence[int] = (),
 ) -> int:
-    """Print the violations; return 1 if one is as severe as `fail_on`. Raises CommandError."""
+    """Print the violations, and as warnings what services refused; return 1 if one is as severe as `fail_on`.
+
+    Raises CommandError.
+    """
     known: dict[object, Row] = {}
     violations: dict[object, list[Row]] = {}
     severities: Counter[str] = Counter()
     rules: Counter[object] = Counter()
     rows = LocalRows(
-        given, ("violations",), clock_skew=clock_skew, clock_offset=clock_offset, connections=connections, ports=ports
+        given,
+        ("connections", "violations", "consumers"),
+        clock_skew=clock_skew,
+        clock_offset=clock_offset,
+        connections=connections,
+        ports=ports,
     )
+    asks = False
     for table, values in rows:
         row = dict(zip((name for name, _ in COLUMNS[table]), values, strict=True))
         if table == "connections":
@@ -39,6 +49,15 @@ def lint_command(
             violations.setdefault(row["connection"], []).append(row)
             severities[str(row["severity"])] += 1
             rules[row["rule"]] += 1
+        else:
+            asks = asks or is_node(str(row["queue"]))
+    if asks:
+        for row in rows.refusals():
+            if row["connection"] in known:
+                violations.setdefault(row["connection"], []).append(row)
+                severities["warning"] += 1
+        for each in violations.values():
+            each.sort(key=_when)
     write_lines(_lines(known, violations))
     for sentence in notes(rows.passed, rows.encrypted):
         say(sentence)
@@ -74,6 +93,11 @@ def _title(key: object, connection: Row | None) -> str:
     client = f"{client} ({named})" if named else client
     protocol = connection["protocol"] or "unknown protocol"
     return f"{client} -> {server}, AMQP {protocol}, connection {key}"
+
+
+def _when(row: Row) -> int:
+    found = row["ts_ns"]
+    return found if isinstance(found, int) else 0
 
 
 def _count(number: int, word: str) -> str:

@@ -554,7 +554,7 @@ _COMMANDS: Mapping[str, tuple[str, str, Callable[[argparse.ArgumentParser], None
     ),
     "lint": (
         "broken rules in recorded traffic",
-        "Prints the violations in captures; exit status 1 if there are any.",
+        "Prints the violations in captures, and what services of 1.0 refused; exit status 1 if there is any.",
         _add_lint,
     ),
     "report": (

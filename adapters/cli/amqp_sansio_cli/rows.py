@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
 from typing import Any
 
 from amqp_sansio.capture import CaptureDamage, Segment
@@ -21,6 +22,8 @@ _NAMES = [name for name, _ in COLUMNS["connections"]]
 _PROOFS = frozenset({"events", "messages", "consumers"})
 """Tables whose rows come of AMQP only; without any, the connections tell whether there is AMQP."""
 _PROTOCOL = _NAMES.index("protocol")
+ANSWER = "answer to "
+"""How a report names what a service answers to a request."""
 _MOST_HELD = 10_000
 """Rows that wait in a live capture for the first AMQP; the oldest go first."""
 
@@ -158,6 +161,25 @@ class LocalRows:
             ports=self._ports,
             passed=self.passed,
         )
+
+    def refusals(self) -> Iterator[dict[str, object]]:
+        """Yield, as rows of violations, the first requests to nodes of services (`$cbs`, `$management`) that were
+        refused; the rule is the answer that says so. Reads the captures again.
+        """
+        from amqp_sansio_report.gather import Gather
+        from amqp_sansio_report.report import gather_flows
+
+        gather = Gather()
+        segments = chain.from_iterable(flow for _, flow in self._segments.flows())
+        servers, ports = self._segments.servers, self._ports
+        gather_flows(segments, gather, skew_ns=self._skew_ns, servers=servers, ports=ports)
+        for each in gather.problems.items():
+            if each.what.startswith(ANSWER):
+                yield {
+                    **{"connection": each.connection, "ts_ns": each.ts_ns, "severity": "warning", "rule": each.what},
+                    **{"sender": "server", "offset": None},
+                    "text": f"{each.text}: {each.hint}" if each.hint else each.text,
+                }
 
     def advice(self) -> list[str]:
         """Return sentences for rows about segments that came too late, or never: the clocks that differ."""
