@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from amqp_sansio.recorded.tables import COLUMNS
-from amqp_sansio_report.services import is_node
 
 from .errors import say
 from .output import day_clock, write_lines
 from .rows import LocalRows, notes
 
 Row = Mapping[str, object]
+
+_NODES: Final = ("$cbs", "$management")
+"""Where clients of 1.0 ask services."""
 
 
 def lint_command(
@@ -50,7 +53,7 @@ def lint_command(
             severities[str(row["severity"])] += 1
             rules[row["rule"]] += 1
         else:
-            asks = asks or is_node(str(row["queue"]))
+            asks = asks or str(row["queue"]).rpartition("/")[2] in _NODES
     if asks:
         for row in rows.refusals():
             if row["connection"] in known:
