@@ -513,8 +513,17 @@ def test_lists_of_any_values_are_read_alike(kind: Any, data: st.DataObject) -> N
     listed(kind, spoilt(data, value))
 
 
-def test_lists_at_any_place_are_inside_of_their_octets() -> None:
-    octets = LISTS[2].encode()
+@pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 255])
+def test_delivery_tags_have_at_most_32_octets(size: int) -> None:
+    items = b"\x43\x43\xa0" + bytes((size,)) + bytes(size)
+    assert listed(Transfer, b"\xd0" + (len(items) + 4).to_bytes(4, "big") + b"\0\0\0\3" + items) is (size <= 32)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_lists_at_any_place_are_inside_of_their_octets(wide: bool) -> None:
+    octets: bytes = LISTS[2].encode()
+    if wide:
+        octets = octets[:3] + b"\xd0" + (len(octets) - 2).to_bytes(4, "big") + b"\0\0\0" + octets[5:]
     plan, size = PLANS[Transfer], len(octets)
     whole = scan_list(octets, 0, 3, size, plan)
     assert whole is not None
