@@ -750,8 +750,287 @@ scan_table(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
     return status < 0 ? NULL : values;
 }
 
+/* The lists of 1.0 */
+
+enum {
+    /* The most octets of a delivery-tag. */
+    LONGEST_TAG = 32,
+};
+
+/* What the values of a list are read into. The references belong to the caller's tuple. */
+struct plan {
+    const unsigned char *kinds;
+    Py_ssize_t count;
+    PyObject *symbols;
+    PyObject *symbol;
+    PyObject *timestamp;
+    PyObject *accepted;
+};
+
+/* The symbol of these octets: that of `symbols`, or what `symbol` makes of their text. Returns as `text_of`. */
+static int
+symbol_of(const struct plan *plan, const unsigned char *octets, Py_ssize_t count, PyObject **value)
+{
+    PyObject *raw = PyBytes_FromStringAndSize((const char *)octets, count);
+    if (raw == NULL) {
+        return -1;
+    }
+    *value = Py_XNewRef(PyDict_GetItemWithError(plan->symbols, raw));
+    Py_DECREF(raw);
+    if (*value != NULL) {
+        return 1;
+    }
+    if (PyErr_Occurred()) {
+        return -1;
+    }
+    PyObject *text = PyUnicode_DecodeASCII((const char *)octets, count, NULL);
+    if (text == NULL) {
+        if (!PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
+            return -1;
+        }
+        PyErr_Clear();
+        return 0;
+    }
+    *value = PyObject_CallOneArg(plan->symbol, text);
+    Py_DECREF(text);
+    return *value == NULL ? -1 : 1;
+}
+
+/* The value of a field that isn't there, or is null, borrowed; NULL where it is mandatory. */
+static PyObject *
+absent(unsigned char kind)
+{
+    return kind == 'U' || kind == 'B' ? NULL : kind == 'f' ? Py_False : Py_None;
+}
+
+/* The field whose constructor stands at `*pos`, and `*pos` behind it. Returns as `read_value`. */
+static int
+read_field(const struct plan *plan, unsigned char kind, const unsigned char *data, Py_ssize_t *pos, Py_ssize_t stop,
+           PyObject **value)
+{
+    /* Octets of data by the constructor's first four bits; an unlisted one is none that any kind takes. */
+    static const unsigned char sizes[16] = {[5] = 1, [7] = 4, [8] = 8};
+    if (*pos >= stop) {
+        return 0;
+    }
+    unsigned char code = data[*pos];
+    Py_ssize_t at = *pos + 1;
+    uint64_t size = sizes[code >> 4];
+    if (code == 0x40) {
+        *pos = at;
+        *value = Py_XNewRef(absent(kind));
+        return *value != NULL;
+    }
+    if (code == 0) {
+        /* A described value; of these the accepted state alone is usual. */
+        size = 3;
+    }
+    else if (code >> 4 == 0xA) {
+        if (at == stop) {
+            return 0;
+        }
+        size = data[at];
+        at += 1;
+    }
+    else if (code >> 4 == 0xB) {
+        if (stop - at < 4) {
+            return 0;
+        }
+        size = read_u32(data + at);
+        at += 4;
+    }
+    else if (code == 0x52 || code == 0x53) {
+        size = 1;
+    }
+    if (size > (uint64_t)(stop - at)) {
+        return 0;
+    }
+    const unsigned char *here = data + at;
+    Py_ssize_t count = (Py_ssize_t)size;
+    *pos = at + count;
+    switch (kind) {
+    case 'u':
+    case 'U':
+        if (code != 0x43 && code != 0x52 && code != 0x70) {
+            return 0;
+        }
+        *value = PyLong_FromUnsignedLong(code == 0x43 ? 0 : code == 0x52 ? here[0] : read_u32(here));
+        break;
+    case 'b':
+    case 'B':
+    case 'f':
+        if (code != 0x41 && code != 0x42 && (code != 0x56 || here[0] > 1)) {
+            return 0;
+        }
+        *value = PyBool_FromLong(code == 0x56 ? here[0] : code == 0x41);
+        break;
+    case 'm':
+        if (code != 0x50 || here[0] > 1) {
+            return 0;
+        }
+        *value = PyLong_FromLong(here[0]);
+        break;
+    case 'd':
+        if (code != 0xA0 || count > LONGEST_TAG) {
+            return 0;
+        }
+        *value = PyBytes_FromStringAndSize((const char *)here, count);
+        break;
+    case 'a':
+        if (code != 0 || here[0] != 0x53 || here[1] != 0x24 || here[2] != 0x45) {
+            return 0;
+        }
+        *value = Py_NewRef(plan->accepted);
+        break;
+    case 'o':
+        if (code != 0xA0 && code != 0xB0) {
+            return 0;
+        }
+        *value = PyBytes_FromStringAndSize((const char *)here, count);
+        break;
+    case 's':
+        return code == 0xA1 || code == 0xB1 ? text_of(here, count, NULL, value) : 0;
+    case 'y':
+        return code == 0xA3 || code == 0xB3 ? symbol_of(plan, here, count, value) : 0;
+    case 't': {
+        if (code != 0x83) {
+            return 0;
+        }
+        PyObject *moment = signed_of(here);
+        if (moment == NULL) {
+            return -1;
+        }
+        *value = PyObject_CallOneArg(plan->timestamp, moment);
+        Py_DECREF(moment);
+        break;
+    }
+    case 'i':
+        if (code == 0xA1) {
+            return text_of(here, count, NULL, value);
+        }
+        if (code != 0x53 && code != 0x80 && code != 0xA0) {
+            return 0;
+        }
+        *value = code == 0xA0 ? PyBytes_FromStringAndSize((const char *)here, count)
+                              : PyLong_FromUnsignedLongLong(code == 0x53 ? here[0] : read_u64(here));
+        break;
+    default:
+        return 0;
+    }
+    return *value == NULL ? -1 : 1;
+}
+
+/* The octets of a list at `*pos`, in front of `end`: the number of its fields, where they end, and `*pos` at the first.
+   Returns whether it is there, and whole. */
+static int
+open_list(const unsigned char *data, Py_ssize_t *pos, Py_ssize_t end, Py_ssize_t *stop, uint32_t *count)
+{
+    Py_ssize_t left = end - *pos;
+    const unsigned char *at = data + *pos;
+    if (left >= 3 && at[0] == 0xC0) {
+        *count = at[2];
+        *stop = *pos + 2 + at[1];
+        *pos += 3;
+        return *stop <= end;
+    }
+    if (left >= 9 && at[0] == 0xD0 && read_u32(at + 1) <= (uint64_t)left - 5) {
+        *count = read_u32(at + 5);
+        *stop = *pos + 5 + (Py_ssize_t)read_u32(at + 1);
+        *pos += 9;
+        return 1;
+    }
+    return 0;
+}
+
+PyDoc_STRVAR(scan_list_doc,
+"scan_list(data, start, pos, end, plan, /)\n"
+"--\n"
+"\n"
+"The fields of the list of 1.0 at `pos` as a tuple, behind them the octets from `start` to its end, and where it ends.\n"
+"None for what isn't usual, or wrong, and for octets that aren't bytes.\n"
+"\n"
+"`plan`: an octet for each field; symbols by their octets; symbol(text), for those that aren't among these;\n"
+"timestamp(milliseconds); what the accepted state is. The octets: u uint, b boolean, f boolean that is False where it\n"
+"isn't there, m settle mode, d delivery-tag, a accepted, o binary, s string, y symbol, t timestamp, i message id that is\n"
+"no UUID, n null; U and B are mandatory. All others are None where they aren't there.\n"
+"Raises what symbol and timestamp raise, TypeError for arguments of other types, OverflowError.");
+
+static PyObject *
+scan_list(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs != 5) {
+        PyErr_Format(PyExc_TypeError, "scan_list takes 5 arguments, not %zd", nargs);
+        return NULL;
+    }
+    Py_ssize_t places[3];
+    for (int index = 0; index < 3; index++) {
+        places[index] = PyLong_AsSsize_t(args[index + 1]);
+        if (places[index] == -1 && PyErr_Occurred()) {
+            return NULL;
+        }
+    }
+    Py_ssize_t start = places[0];
+    Py_ssize_t pos = places[1];
+    Py_ssize_t end = places[2];
+    PyObject *given = args[4];
+    if (!PyTuple_CheckExact(given) || PyTuple_GET_SIZE(given) != 5 || !PyBytes_Check(PyTuple_GET_ITEM(given, 0))
+        || !PyDict_Check(PyTuple_GET_ITEM(given, 1))) {
+        PyErr_Format(PyExc_TypeError, "scan_list's plan is a tuple of 5, bytes and a dict first, not %.100R", given);
+        return NULL;
+    }
+    struct plan plan = {
+        .kinds = (const unsigned char *)PyBytes_AS_STRING(PyTuple_GET_ITEM(given, 0)),
+        .count = PyBytes_GET_SIZE(PyTuple_GET_ITEM(given, 0)),
+        .symbols = PyTuple_GET_ITEM(given, 1),
+        .symbol = PyTuple_GET_ITEM(given, 2),
+        .timestamp = PyTuple_GET_ITEM(given, 3),
+        .accepted = PyTuple_GET_ITEM(given, 4),
+    };
+    Py_ssize_t stop = 0;
+    uint32_t count = 0;
+    if (!PyBytes_Check(args[0]) || start < 0 || pos < start || end < pos || end > PyBytes_GET_SIZE(args[0])) {
+        Py_RETURN_NONE;
+    }
+    const unsigned char *data = (const unsigned char *)PyBytes_AS_STRING(args[0]);
+    if (!open_list(data, &pos, end, &stop, &count) || count > (uint64_t)plan.count) {
+        Py_RETURN_NONE;
+    }
+    PyObject *found = PyTuple_New(plan.count + 2);
+    if (found == NULL) {
+        return NULL;
+    }
+    int status = 1;
+    for (Py_ssize_t index = 0; index < plan.count && status > 0; index++) {
+        PyObject *value = NULL;
+        if (index < (Py_ssize_t)count) {
+            status = read_field(&plan, plan.kinds[index], data, &pos, stop, &value);
+        }
+        else {
+            value = Py_XNewRef(absent(plan.kinds[index]));
+            status = value != NULL;
+        }
+        if (status > 0) {
+            PyTuple_SET_ITEM(found, index, value);
+        }
+    }
+    if (status < 0) {
+        goto fail;
+    }
+    if (status == 0 || pos != stop) {
+        Py_DECREF(found);
+        Py_RETURN_NONE;
+    }
+    PUT(found, plan.count, PyBytes_FromStringAndSize((const char *)data + start, stop - start));
+    PUT(found, plan.count + 1, PyLong_FromSsize_t(stop));
+    return found;
+fail:
+    Py_DECREF(found);
+    return NULL;
+}
+
 static PyMethodDef functions[] = {
     {"scan_content", (PyCFunction)(void (*)(void))scan_content, METH_FASTCALL, scan_content_doc},
+    {"scan_list", (PyCFunction)(void (*)(void))scan_list, METH_FASTCALL, scan_list_doc},
     {"scan_table", (PyCFunction)(void (*)(void))scan_table, METH_FASTCALL, scan_table_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -19,6 +19,16 @@ def scan_content(
 ):
     """The usual unit of 0-8 or 0-9-1 at `pos`, as ContentReader's `_read` finds it."""
 
+def scan_list(
+    data: bytes,
+    start: int,
+    pos: int,
+    end: int,
+    plan: tuple[bytes, dict[bytes, Any], Callable[[str], Any], Callable[[int], Any], Any],
+    /,
+) -> tuple[Any, ...] | None:
+    """The fields of a list of 1.0, as the `_read` of a composite type finds them; None for what isn't usual."""
+
 def scan_table(
     raw: bytes,
     first_wins: bool,

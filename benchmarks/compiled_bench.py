@@ -18,9 +18,10 @@ from typing import Final
 
 from amqp_sansio import COMPILED
 from amqp_sansio.amqp_0_9_1 import Table
+from amqp_sansio.amqp_1_0 import Properties
 from amqp_sansio.capture import Segment, read_segments
 from amqp_sansio.recorded.tables import replay_segments
-from benchmarks import codec_bench, observer_bench
+from benchmarks import amqp_1_0_bench, codec_bench, observer_bench
 from benchmarks.generate import generate
 from benchmarks.measure import Case, case_of, show
 from tools.compiled import NotBuilt, package_with
@@ -56,6 +57,23 @@ def _observe() -> Work:
     return partial(observer_bench.observe, observer_bench.record_opening(), parts, COUNT)
 
 
+def _messages(eager: bool) -> Work:
+    """Transfers of 1.0 with their messages."""
+    parts = codec_bench.chunks(amqp_1_0_bench.transfers(COUNT, 128))
+    return partial(amqp_1_0_bench.decode_ours, parts, COUNT, eager)
+
+
+def _properties() -> Work:
+    octets = Properties("id-1", to="queue", subject="greeting", content_type="text/plain", creation_time=1).encode()
+    read, size = Properties.fast, len(octets)
+
+    def decode() -> None:
+        for _ in range(COUNT):
+            read(octets, 3, size, 0)
+
+    return decode
+
+
 def _replay(version: str) -> Work:
     with tempfile.TemporaryDirectory() as folder:
         (capture, *_) = generate(Path(folder), 3_000_000, versions=(version,), sizes=(128,))
@@ -79,6 +97,9 @@ WORKS: Final[dict[str, Callable[[], Work]]] = {
     "0-9-1 table of 20 entries": _table,
     "0-9-1 observe 128 B deliveries": _observe,
     "0-9-1 replay of events alone, a connection of 3 MB": partial(_replay, "0-9-1"),
+    "1.0 decode lazy 128 B": partial(_messages, False),
+    "1.0 decode eager 128 B": partial(_messages, True),
+    "1.0 properties of 5 fields": _properties,
     **{
         f"fast path, {name}": partial(_fast, name)
         for name in (
@@ -91,6 +112,10 @@ WORKS: Final[dict[str, Callable[[], Work]]] = {
             "0-9-1 lane delivery",
             "0-9-1 lane publish",
             "0-9-1 lane ack",
+            "1.0 transfer received",
+            "1.0 disposition received",
+            "1.0 observed transfer",
+            "1.0 observed disposition",
         )
     },
 }

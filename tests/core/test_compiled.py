@@ -25,18 +25,22 @@ from amqp_sansio._classic.codec.table import SPEC_0_8, SPEC_0_9_1, Table, TableR
 from amqp_sansio._classic.endpoint.fastpath import ClientFastPath
 from amqp_sansio._ground.receive_buffer import ReceiveBuffer
 from amqp_sansio.amqp_0_9_1 import RABBIT, BasicAck, BasicDeliver, BasicPublish
+from amqp_sansio.amqp_1_0 import Accepted, Disposition, Flow, Properties, Symbol, Transfer
+from amqp_sansio.amqp_1_0.codec import composite, message, performatives
+from amqp_sansio.amqp_1_0.codec.faults import READ_FAULTS
+from amqp_sansio.testing.amqp_1_0 import records
 from tests.classic.endpoint.test_fast_path import receiving
 from tests.classic.endpoint.test_fast_path import recorded as octets_for
 from tests.kit.captures import carried
 from tests.kit.classic_values import table_values
-from tests.kit.damage import BEHIND, FRONT, damaged, outcome, spoilt
+from tests.kit.damage import BEHIND, FRONT, content, damaged, outcome, spoilt
 from tests.kit.observing import recorded, take
 from tests.kit.octets_classic import METHOD, body, frame, header
 from tests.kit.pair import structure, told
 from tests.test_fast_paths import TRAFFIC
 
 if TYPE_CHECKING or COMPILED:
-    from amqp_sansio._compiled import scan_content, scan_table
+    from amqp_sansio._compiled import scan_content, scan_list, scan_table
 
 if not COMPILED:
     pytest.skip("the module in C isn't built: make test-compiled builds and tests it", allow_module_level=True)
@@ -45,8 +49,18 @@ STANDING_IN: Final[tuple[tuple[Any, str, str], ...]] = (
     (ContentReader, "read", "_read"),
     (ClientFastPath, "following", "_known_following"),
     (Table, "_load", "_read"),
+    (Flow, "fast_fields", "_read"),
+    (Transfer, "fast_fields", "_read"),
+    (Disposition, "fast_fields", "_read"),
+    (Properties, "fast", "_read"),
 )
 """Methods that call the module, and the pure text of each."""
+FRAMES: Final[dict[int, Any]] = {
+    word: kind
+    for kind in (Flow, Transfer, Disposition)
+    for word in (0x0053_00C0 | kind.CODE << 8, 0x0053_00D0 | kind.CODE << 8)
+}
+"""Where a frame's body finds its reader."""
 
 
 @contextmanager
@@ -55,6 +69,9 @@ def pure() -> Generator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for owner, name, text in STANDING_IN:
             patch.setattr(owner, name, getattr(owner, text))
+        for word, kind in FRAMES.items():
+            patch.setitem(composite.FAST, word, kind._read)
+        patch.setattr(message, "_read_properties", Properties._read)
         yield
 
 
@@ -354,6 +371,219 @@ def test_what_a_maker_raises_comes_through() -> None:
             scan_table(raw, False, False, False, 1000, 32, None, refuse, refuse)
 
 
+LISTS: Final[tuple[Any, ...]] = (
+    Flow(1, 2, 300, 70_000, 0, 5, 6, 7, True, True),
+    Flow(None, 0, 0, 0),
+    Transfer(1, 2, b"tag", 0, True, True, 1, Accepted(), True, True, True),
+    Transfer(0, 70_000, bytes(32), None, False),
+    Disposition(True, 1, 300, True, Accepted(), True),
+    Disposition(False, 0),
+    Properties("id", b"me", "to", "subject", "reply", 9, Symbol("text/plain"), Symbol("x"), 1, 2, "g", 3, "r"),
+    Properties(2**64 - 1, b"", "\u20ac", "s" * 300, None, b"c", None, "gzip", -1, -(2**63), "", 70_000),
+    Properties(),
+)
+PLANS: Final[dict[type[Any], Any]] = {
+    kind: getattr(performatives, f"_{kind.__name__.upper()}") for kind in (Flow, Transfer, Disposition, Properties)
+}
+
+
+def told_list(record: Any, stop: int) -> list[object]:
+    """A record's class, its fields with their types, its octets and its end."""
+    return [record.__class__, *[content(getattr(record, name)) for name in record.__match_args__], record.wire, stop]
+
+
+def listed(kind: Any, value: bytes, *, front: bytes = FRONT, behind: bytes = BEHIND) -> bool:
+    """Read a record whose list, without descriptor, is `value`, with both texts, which give the same; where the pure
+    text leaves it to the careful one, the module may read what that reads. Return whether the module reads it."""
+    octets = b"\0\x53" + bytes((kind.CODE,)) + value
+    buf = front + octets + behind
+    start, end = len(front), len(front) + len(octets)
+
+    def whole(read: Any) -> tuple[object, ...]:
+        try:
+            if kind is Properties:
+                return ("read", told_list(*read(buf, start + 3, end, start)))
+            wide = value[:1] == b"\xd0"
+            size = int.from_bytes(value[1:5] if wide else value[1:2])
+            stop = start + (8 if wide else 5) + size
+            count = int.from_bytes(value[5:9] if wide else value[2:3])
+            return ("read", told_list(read(buf, start + (12 if wide else 6), stop, count, start), stop))
+        except READ_FAULTS as error:
+            return ("fault", type(error), str(error))
+
+    careful = outcome(lambda: told_list(*kind.read(buf, start + 3, end, 31, 65_536, start)))
+    values = scan_list(buf, start, start + 3, end, PLANS[kind])
+    found, text = whole(kind._scan), whole(kind._read)
+    if values is None:
+        assert found == text
+        return False
+    assert found == careful
+    assert text[0] == "fault" or text == found
+    names = kind.__match_args__
+    assert [kind, *map(content, values[: len(names)]), *values[len(names) :]] == careful[1]
+    return True
+
+
+@pytest.mark.parametrize("record", LISTS, ids=lambda record: record.NAME)
+def test_damaged_lists_are_read_alike(record: Any) -> None:
+    value = record.encode()[3:]
+    if value == b"\x45":
+        assert not listed(type(record), value)
+        value = b"\xc0\x01\x00"
+    assert listed(type(record), value)
+    assert listed(type(record), value, front=b"", behind=b"")
+    kinds = [*damaged(value)] if len(value) < 200 else [*damaged(value)][::11]
+    read = {listed(type(record), each) for each in kinds}
+    assert read == {True, False}
+    wide = (len(value) + 1).to_bytes(4, "big") + value[2:3].rjust(4, b"\0") + value[3:]
+    if value[0] == 0xC0:
+        assert listed(type(record), b"\xd0" + wide)
+
+
+TAKEN: Final = {
+    "u": {0x40, 0x43, 0x52, 0x70},
+    "U": {0x43, 0x52, 0x70},
+    "b": {0x40, 0x41, 0x42, 0x56},
+    "B": {0x41, 0x42, 0x56},
+    "f": {0x40, 0x41, 0x42, 0x56},
+    "m": {0x40, 0x50},
+    "d": {0x40, 0xA0},
+    "a": {0x40, 0x00},
+    "o": {0x40, 0xA0, 0xB0},
+    "s": {0x40, 0xA1, 0xB1},
+    "y": {0x40, 0xA3, 0xB3},
+    "t": {0x40, 0x83},
+    "i": {0x40, 0x53, 0x80, 0xA0, 0xA1},
+    "n": {0x40},
+}
+"""The constructors that the module reads, by the letter of the field."""
+CONSTRUCTORS: Final = tuple(
+    bytes((code,)) + octets
+    for code in range(256)
+    for octets in (
+        *(b"", b"\0" * 16, b"\1" * 16, b"\xff" * 16, b"\0\0\0\2\xc3\xa9", b"\2\xc3\xa9"),
+        *(b"\2ab", b"\0\0\0\2ab", b"\x53\x24\x45"),
+    )
+)
+
+
+@pytest.mark.parametrize("kind", PLANS, ids=lambda kind: kind.NAME)
+def test_every_constructor_in_every_field_is_read_alike(kind: Any) -> None:
+    """With as many octets as it takes, as far as these go, and as the last one with those that come, and cut."""
+    usual = {"U": b"\x43", "B": b"\x41"}
+    letters = PLANS[kind][0].decode()
+    places = {letter: place for place, letter in enumerate(letters)}
+    read: set[tuple[str, int]] = set()
+    for letter, place in places.items():
+        before = b"".join([usual.get(each, b"\x40") for each in letters[:place]])
+        after = b"".join([usual.get(each, b"") for each in letters[place + 1 :]])
+        count = place + 1 + len(after)
+        for octets in CONSTRUCTORS:
+            width = 1 + {4: 0, 5: 1, 6: 2, 7: 4, 8: 8, 9: 16}.get(octets[0] >> 4, len(octets))
+            items = before + octets[:width] + after
+            if listed(kind, bytes((0xC0, len(items) + 1, count)) + items):
+                read.add((letter, octets[0]))
+    assert read == {(letter, code) for letter in places for code in TAKEN[letter]}
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5, 255, 2**16, 2**31 - 1, 2**31, 2**32 - 1])
+def test_lists_whose_sizes_and_counts_lie_are_read_alike(size: int) -> None:
+    number = size.to_bytes(4, "big")
+    for record in LISTS:
+        kind = record.__class__
+        octets: bytes = record.encode()
+        items = octets[12:] if octets[3] == 0xD0 else octets[6:]
+        right = (len(items) + 4).to_bytes(4, "big")
+        for head in (number + number, right + number, number + bytes((0, 0, 0, len(kind.FIELDS)))):
+            listed(kind, b"\xd0" + head + items)
+            listed(kind, b"\xd0" + head + items, behind=b"")
+        if size < 256:
+            listed(kind, bytes((0xC0, size, len(kind.FIELDS))) + items)
+            listed(kind, bytes((0xC0, min(len(items) + 1, 255), size)) + items, behind=b"")
+    for code in (0xB0, 0xB1, 0xB3):
+        items = b"\x40" * (6 if code == 0xB3 else code == 0xB0) + bytes((code,)) + number + b"text"
+        listed(Properties, bytes((0xC0, len(items) + 1, items.index(code) + 1)) + items)
+
+
+@pytest.mark.parametrize("kind", PLANS, ids=lambda kind: kind.NAME)
+@given(data=st.data())
+def test_lists_of_any_values_are_read_alike(kind: Any, data: st.DataObject) -> None:
+    value = data.draw(records(kind)).encode()[3:]
+    listed(kind, value)
+    listed(kind, spoilt(data, value))
+
+
+@pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 255])
+def test_delivery_tags_have_at_most_32_octets(size: int) -> None:
+    items = b"\x43\x43\xa0" + bytes((size,)) + bytes(size)
+    assert listed(Transfer, b"\xd0" + (len(items) + 4).to_bytes(4, "big") + b"\0\0\0\3" + items) is (size <= 32)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_lists_at_any_place_are_inside_of_their_octets(wide: bool) -> None:
+    octets: bytes = LISTS[2].encode()
+    if wide:
+        octets = octets[:3] + b"\xd0" + (len(octets) - 2).to_bytes(4, "big") + b"\0\0\0" + octets[5:]
+    plan, size = PLANS[Transfer], len(octets)
+    whole = scan_list(octets, 0, 3, size, plan)
+    assert whole is not None
+    assert whole[-2:] == (octets, size)
+    for start, pos, end in (
+        *((-1, 3, size), (0, -3, size), (4, 3, size), (0, 3, 2), (0, 3, -1), (0, 3, size + 1), (0, size, size)),
+        *((0, size + 5, size + 9), (0, 3, size - 1), (0, 3, 3), (2**62, 2**62, 2**62), (0, 2**62, 2**62)),
+    ):
+        assert scan_list(octets, start, pos, end, plan) is None
+    for end in range(3, size):
+        assert scan_list(octets[:end], 0, 3, end, plan) is None
+
+
+def test_octets_that_are_no_bytes_are_left_to_the_pure_text() -> None:
+    for record in LISTS[:6]:
+        octets = bytearray(record.encode())
+        found = outcome(lambda octets=octets: told_list(*composite.decode_frame_body(octets)))  # type: ignore[misc]
+        with pure():
+            assert outcome(lambda octets=octets: told_list(*composite.decode_frame_body(octets))) == found  # type: ignore[misc]
+        assert scan_list(octets, 0, 3, len(octets), PLANS[type(record)]) is None  # type: ignore[arg-type]
+
+
+REFUSED: Final[tuple[tuple[int, Any, type[Exception]], ...]] = (
+    *((place, None, TypeError) for place in (1, 2, 3, 4)),
+    *((place, 2**70, OverflowError) for place in (1, 2, 3)),
+    (4, (), TypeError),
+    (4, ("u", {}, str, int, 1), TypeError),
+    (4, (b"u", None, str, int, 1), TypeError),
+    (4, [b"u", {}, str, int, 1], TypeError),
+)
+
+
+@pytest.mark.parametrize(("place", "value", "error"), REFUSED)
+def test_other_arguments_of_lists_are_refused(place: int, value: Any, error: type[Exception]) -> None:
+    arguments: list[Any] = [b"\xc0\x01\0", 0, 0, 3, (b"u", {}, str, int, 1)]
+    assert scan_list(*arguments) == (None, b"\xc0\x01\0", 3)
+    with pytest.raises(TypeError):
+        scan_list(*arguments[:-1])
+    arguments[place] = value
+    with pytest.raises(error):
+        scan_list(*arguments)
+
+
+def test_what_makes_the_values_of_a_list_is_called_for_them_alone() -> None:
+    def refuse(_: object) -> None:
+        raise LookupError
+
+    known = object()
+    for letter, octets in ((b"y", b"\xa3\1k"), (b"t", b"\x83" + bytes(8))):
+        value = bytes((0xC0, len(octets) + 1, 1)) + octets
+        with pytest.raises(LookupError):
+            scan_list(value, 0, 0, len(value), (letter, {}, refuse, refuse, None))
+        found = scan_list(value, 0, 0, len(value), (letter, {b"k": known}, refuse, int, None))
+        assert found is not None
+        assert found[0] is known if letter == b"y" else found[0] == 0
+    assert scan_list(b"\xc0\4\1\xa3\1\x80", 0, 0, 6, (b"y", {}, refuse, refuse, None)) is None
+    # A letter that stands for nothing takes null alone.
+    assert scan_list(b"\xc0\2\1\x41", 0, 0, 4, (b"?", {}, refuse, refuse, None)) is None
+
+
 SEEDS: Final = (1, 2)
 
 
@@ -413,7 +643,8 @@ def _continued(end: Any, octets: bytes, cut: int, writer: Way, reader: Way) -> l
 @pytest.mark.parametrize("reader", WAYS)
 @pytest.mark.parametrize("writer", WAYS)
 def test_an_observer_that_one_text_pickles_goes_on_with_the_other(writer: str, reader: str) -> None:
-    for path in Random(writer + reader).sample(carried("o09*.pcap"), 4):
+    chosen = Random(writer + reader)
+    for path in [*chosen.sample(carried("o09*.pcap"), 4), *chosen.sample(carried("o10_*.pcap"), 4)]:
         for connection in recorded(path):
             with pure():
                 wanted = _watched(connection, pure, pure)

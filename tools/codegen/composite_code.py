@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 FAST = ("flow", "transfer", "disposition", "header", "properties")
 """The types with generated code; the others are read and written field by field."""
 
+SCANNED = ("flow", "transfer", "disposition", "properties")
+"""The types that the module in C may read."""
+
 SPLIT = {"transfer": 6}
 """The number of fields before those that are rarely present."""
 
@@ -54,11 +57,11 @@ INTEGERS = {
 BOOLEANS = ("boolean", "role")
 
 _FIELDS = (
-    "def fast_fields(buf: bytes, pos: int, stop: int, count: int, start: int) -> CLASS:",
+    "def NAME(buf: bytes, pos: int, stop: int, count: int, start: int) -> CLASS:",
     '    """Read `count` fields up to `stop`; raises one of READ_FAULTS for whatever is out of the ordinary."""',
 )
 _LIST = (
-    "def fast(buf: bytes, pos: int, end: int, start: int) -> tuple[CLASS, int]:",
+    "def NAME(buf: bytes, pos: int, end: int, start: int) -> tuple[CLASS, int]:",
     '    """Read the list at `pos`; raises one of READ_FAULTS for whatever is out of the ordinary."""',
     "    code = buf[pos]",
     "    if code == 0xC0:",
@@ -82,7 +85,10 @@ def emit_reader(found: Type) -> list[str]:
     test, head, result = (
         ("stop > end or ", _LIST, "found, stop") if found.base == "Composite" else ("", _FIELDS, "found")
     )
-    lines = ["", "@staticmethod", *[line.replace("CLASS", found.python_name) for line in head]]
+    public = "fast" if found.base == "Composite" else "fast_fields"
+    name = "_read" if found.name in SCANNED else public
+    lines = ["", "@staticmethod"]
+    lines += [line.replace("CLASS", found.python_name).replace("NAME", name) for line in head]
     lines += [f"    if {test}count > {len(found.items)}:", "        raise ValueError"]
     lines += [f"    found: {found.python_name} = NEW({found.python_name})"]
     lines += ["    " + line for line in _read(found.items, 0)]
@@ -92,7 +98,63 @@ def emit_reader(found: Type) -> list[str]:
         "    found.wire = buf[start:stop]",
         f"    return {result}",
     ]
+    if found.name in SCANNED:
+        lines += _scanned(found, head, public)
     return ["    " + line if line else "" for line in lines]
+
+
+def _scanned(found: Type, head: tuple[str, ...], public: str) -> list[str]:
+    """Return the static method that has the module in C read the list, and the choice between the two."""
+    name = found.python_name
+    lines = ["", "@staticmethod", head[0].replace("CLASS", name).replace("NAME", "_scan")]
+    if public == "fast":
+        end, returned = "end", "return found, stop"
+        rest = f"return {name}._read(buf, pos, end, start)"
+        lines += [f"    values = scan_list(buf, start, pos, end, {plan_name(found)})", "    if values is not None:"]
+    else:
+        end, returned = "stop", "return found"
+        rest = f"return {name}._read(buf, pos, stop, count, start)"
+        # The frame's list begins behind its descriptor of three octets.
+        lines += [f"    values = scan_list(buf, start, start + 3, stop, {plan_name(found)})"]
+        lines += ["    if values is not None and values[-1] == stop:"]
+    lines += [f"        found: {name} = NEW({name})", "        ("]
+    lines += [f"            found.{item.name}," for item in found.items]
+    lines += ["            found.wire,", f"            {'stop' if end == 'end' else '_'},", "        ) = values"]
+    lines += [f"        {returned}", f"    {rest}"]
+    return [*lines, "", f"{public} = _scan if COMPILED else _read", head[1].strip()]
+
+
+def plan_name(found: Type) -> str:
+    """Return the name of what the module in C is told about a type."""
+    return f"_{found.name.upper()}"
+
+
+def plan(found: Type) -> str:
+    """Return the letters of a type's fields, which `scan_list` explains."""
+    return "".join([_letter(item) for item in found.items])
+
+
+def _letter(item: Item) -> str:
+    kind = INTEGERS.get(item.kind, item.kind)
+    if kind == "ubyte":
+        return "m"
+    if kind == "uint":
+        return "U" if item.mandatory else "u"
+    if kind in BOOLEANS:
+        return "B" if item.mandatory else "f" if item.default == "False" else "b"
+    return _LETTERS.get(kind, "n")
+
+
+_LETTERS = {
+    "delivery-tag": "d",
+    "delivery-state": "a",
+    "binary": "o",
+    "string": "s",
+    "address": "s",
+    "symbol": "y",
+    "timestamp": "t",
+    "message-id": "i",
+}
 
 
 def _read(items: tuple[Item, ...], index: int) -> list[str]:
@@ -291,4 +353,4 @@ def _join(items: tuple[Item, ...], letters: list[str]) -> list[str]:
     return lines
 
 
-__all__ = ["emit_reader", "emit_writer"]
+__all__ = ["emit_reader", "emit_writer", "plan", "plan_name"]

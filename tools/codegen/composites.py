@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .composite_code import FAST, emit_reader, emit_writer
+from .composite_code import FAST, SCANNED, emit_reader, emit_writer, plan, plan_name
 from .facts import FACTS, read_rows
 from .module import assign, docstring, import_order, imported, quoted
 
@@ -72,7 +72,7 @@ BASE_NAMES = (
 OCTET_NAMES = (
     *("ACCEPTED_OCTETS", "BINARY", "BOOLEANS", "INT", "JOIN", "MODES", "NEW", "NULL", "PACK_I64"),
     *("PACK_U32", "READ_I64", "READ_TWO_U32", "READ_U16_TWO_U8", "READ_U16_U8_I64", "READ_U32"),
-    *("READ_U64", "STR", "STRING", "SYMBOL", "SYMBOLS", "TAG", "UBYTES", "UINTS"),
+    *("READ_U64", "STR", "STRING", "SYMBOL", "SYMBOLS", "TAG", "TIMESTAMP", "UBYTES", "UINTS"),
 )
 EXPORTED = ("ACCEPTED", "Composite", "DeliveryState", "Performative", "SaslFrame", "decode_frame_body")
 BASES = {"frame": "Performative", "sasl-frame": "SaslFrame", "delivery-state": "DeliveryState"}
@@ -145,14 +145,15 @@ def generate(folder: Path = FACTS) -> dict[str, str]:
     out += ["", "# Generated; edit the generator (tools/codegen)."]
     out += ["", "from __future__ import annotations", ""]
     out += ["from typing import TYPE_CHECKING, Any, ClassVar, Final", ""]
+    out += ["from ..._compiled import COMPILED"]
     out += imported(".composite", BASE_NAMES)
     out += imported(".decode", ["COMPOSITES", "read_uuid"])
     out += imported(".faults", ["WRITE_FAULTS"])
     code = [line for found in types for line in emit(found)]
     used = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", "\n".join(code)))
-    out += imported(".octets", [name for name in OCTET_NAMES if name in used])
+    out += imported(".octets", [name for name in OCTET_NAMES if name in used or name == "TIMESTAMP"])
     out += imported(".types", ["Symbol", "Timestamp"])
-    out.append("")
+    out += ["", "if TYPE_CHECKING or COMPILED:", "    from ..._compiled import scan_list", ""]
     out += ["if TYPE_CHECKING:", "    from collections.abc import Mapping, Sequence"]
     out += ["    from datetime import datetime", "    from uuid import UUID", ""]
     out += ["    from .types import Described", ""]
@@ -160,6 +161,10 @@ def generate(folder: Path = FACTS) -> dict[str, str]:
     out += ["", "", "ACCEPTED: Final = Accepted()"]
     out += ['"""The accepted state, as it comes in the octets that everybody sends it in."""']
     out += ["ACCEPTED.wire = ACCEPTED_OCTETS", ""]
+    for item in types:
+        if item.name in SCANNED:
+            out += [f'{plan_name(item)}: Final = (b"{plan(item)}", SYMBOLS, Symbol, TIMESTAMP, ACCEPTED)']
+    out += ['"""What `scan_list` is told about each type: its fields, and how their values are made."""', ""]
     out += ["FAST.update(", "    {"]
     for item in types:
         if item.name in FAST and item.base == "Performative":

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from struct import Struct
 from typing import Any, Final
 
-from .types import Symbol
+from .types import Symbol, Timestamp
 
 NEW: Final[Any] = object.__new__
 INT: Final[Any] = int.__new__
 STR: Final[Any] = str.__new__
+TIMESTAMP: Final = partial(INT, Timestamp)
+"""Makes a timestamp of its milliseconds."""
 JOIN: Final = b"".join
 
 READ_I8: Final = Struct(">b").unpack_from

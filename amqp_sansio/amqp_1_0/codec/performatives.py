@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ..._compiled import COMPILED
 from .composite import (
     FAST,
     MISSING,
@@ -45,10 +46,14 @@ from .octets import (
     SYMBOL,
     SYMBOLS,
     TAG,
+    TIMESTAMP,
     UBYTES,
     UINTS,
 )
 from .types import Symbol, Timestamp
+
+if TYPE_CHECKING or COMPILED:
+    from ..._compiled import scan_list
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -469,7 +474,7 @@ class Flow(Performative):
         self.wire = None
 
     @staticmethod
-    def fast_fields(buf: bytes, pos: int, stop: int, count: int, start: int) -> Flow:
+    def _read(buf: bytes, pos: int, stop: int, count: int, start: int) -> Flow:
         """Read `count` fields up to `stop`; raises one of READ_FAULTS for whatever is out of the ordinary."""
         if count > 11:
             raise ValueError
@@ -673,6 +678,32 @@ class Flow(Performative):
         found.wire = buf[start:stop]
         return found
 
+    @staticmethod
+    def _scan(buf: bytes, pos: int, stop: int, count: int, start: int) -> Flow:
+        values = scan_list(buf, start, start + 3, stop, _FLOW)
+        if values is not None and values[-1] == stop:
+            found: Flow = NEW(Flow)
+            (
+                found.next_incoming_id,
+                found.incoming_window,
+                found.next_outgoing_id,
+                found.outgoing_window,
+                found.handle,
+                found.delivery_count,
+                found.link_credit,
+                found.available,
+                found.drain,
+                found.echo,
+                found.properties,
+                found.wire,
+                _,
+            ) = values
+            return found
+        return Flow._read(buf, pos, stop, count, start)
+
+    fast_fields = _scan if COMPILED else _read
+    """Read `count` fields up to `stop`; raises one of READ_FAULTS for whatever is out of the ordinary."""
+
     def encode(self) -> bytes:
         if self.wire is not None:
             return self.wire
@@ -865,7 +896,7 @@ class Transfer(Performative):
         self.wire = None
 
     @staticmethod
-    def fast_fields(buf: bytes, pos: int, stop: int, count: int, start: int) -> Transfer:
+    def _read(buf: bytes, pos: int, stop: int, count: int, start: int) -> Transfer:
         """Read `count` fields up to `stop`; raises one of READ_FAULTS for whatever is out of the ordinary."""
         if count > 11:
             raise ValueError
@@ -1090,6 +1121,32 @@ class Transfer(Performative):
         found.wire = buf[start:stop]
         return found
 
+    @staticmethod
+    def _scan(buf: bytes, pos: int, stop: int, count: int, start: int) -> Transfer:
+        values = scan_list(buf, start, start + 3, stop, _TRANSFER)
+        if values is not None and values[-1] == stop:
+            found: Transfer = NEW(Transfer)
+            (
+                found.handle,
+                found.delivery_id,
+                found.delivery_tag,
+                found.message_format,
+                found.settled,
+                found.more,
+                found.rcv_settle_mode,
+                found.state,
+                found.resume,
+                found.aborted,
+                found.batchable,
+                found.wire,
+                _,
+            ) = values
+            return found
+        return Transfer._read(buf, pos, stop, count, start)
+
+    fast_fields = _scan if COMPILED else _read
+    """Read `count` fields up to `stop`; raises one of READ_FAULTS for whatever is out of the ordinary."""
+
     def encode(self) -> bytes:
         if self.wire is not None:
             return self.wire
@@ -1255,7 +1312,7 @@ class Disposition(Performative):
         self.wire = None
 
     @staticmethod
-    def fast_fields(buf: bytes, pos: int, stop: int, count: int, start: int) -> Disposition:
+    def _read(buf: bytes, pos: int, stop: int, count: int, start: int) -> Disposition:
         """Read `count` fields up to `stop`; raises one of READ_FAULTS for whatever is out of the ordinary."""
         if count > 6:
             raise ValueError
@@ -1359,6 +1416,27 @@ class Disposition(Performative):
             raise ValueError
         found.wire = buf[start:stop]
         return found
+
+    @staticmethod
+    def _scan(buf: bytes, pos: int, stop: int, count: int, start: int) -> Disposition:
+        values = scan_list(buf, start, start + 3, stop, _DISPOSITION)
+        if values is not None and values[-1] == stop:
+            found: Disposition = NEW(Disposition)
+            (
+                found.role,
+                found.first,
+                found.last,
+                found.settled,
+                found.state,
+                found.batchable,
+                found.wire,
+                _,
+            ) = values
+            return found
+        return Disposition._read(buf, pos, stop, count, start)
+
+    fast_fields = _scan if COMPILED else _read
+    """Read `count` fields up to `stop`; raises one of READ_FAULTS for whatever is out of the ordinary."""
 
     def encode(self) -> bytes:
         if self.wire is not None:
@@ -2501,7 +2579,7 @@ class Properties(Composite):
         self.wire = None
 
     @staticmethod
-    def fast(buf: bytes, pos: int, end: int, start: int) -> tuple[Properties, int]:
+    def _read(buf: bytes, pos: int, end: int, start: int) -> tuple[Properties, int]:
         """Read the list at `pos`; raises one of READ_FAULTS for whatever is out of the ordinary."""
         code = buf[pos]
         if code == 0xC0:
@@ -2834,6 +2912,34 @@ class Properties(Composite):
         found.wire = buf[start:stop]
         return found, stop
 
+    @staticmethod
+    def _scan(buf: bytes, pos: int, end: int, start: int) -> tuple[Properties, int]:
+        values = scan_list(buf, start, pos, end, _PROPERTIES)
+        if values is not None:
+            found: Properties = NEW(Properties)
+            (
+                found.message_id,
+                found.user_id,
+                found.to,
+                found.subject,
+                found.reply_to,
+                found.correlation_id,
+                found.content_type,
+                found.content_encoding,
+                found.absolute_expiry_time,
+                found.creation_time,
+                found.group_id,
+                found.group_sequence,
+                found.reply_to_group_id,
+                found.wire,
+                stop,
+            ) = values
+            return found, stop
+        return Properties._read(buf, pos, end, start)
+
+    fast = _scan if COMPILED else _read
+    """Read the list at `pos`; raises one of READ_FAULTS for whatever is out of the ordinary."""
+
     def encode(self) -> bytes:
         if self.wire is not None:
             return self.wire
@@ -2947,6 +3053,12 @@ class Properties(Composite):
 ACCEPTED: Final = Accepted()
 """The accepted state, as it comes in the octets that everybody sends it in."""
 ACCEPTED.wire = ACCEPTED_OCTETS
+
+_FLOW: Final = (b"uUUUuuuuffn", SYMBOLS, Symbol, TIMESTAMP, ACCEPTED)
+_TRANSFER: Final = (b"Uudubfmafff", SYMBOLS, Symbol, TIMESTAMP, ACCEPTED)
+_DISPOSITION: Final = (b"BUufaf", SYMBOLS, Symbol, TIMESTAMP, ACCEPTED)
+_PROPERTIES: Final = (b"iosssiyyttsus", SYMBOLS, Symbol, TIMESTAMP, ACCEPTED)
+"""What `scan_list` is told about each type: its fields, and how their values are made."""
 
 FAST.update(
     {

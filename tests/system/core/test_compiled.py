@@ -11,6 +11,7 @@ import pickle
 import subprocess
 import sys
 import zipfile
+from array import array
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -21,10 +22,10 @@ import pytest
 import amqp_sansio
 from amqp_sansio import COMPILED
 from amqp_sansio._classic.codec.table import RABBIT, Timestamp
-from tests.core.test_compiled import UNITS, VALUES, field, sized
+from tests.core.test_compiled import CONSTRUCTORS, LISTS, PLANS, TAKEN, UNITS, VALUES, field, sized
 
 if TYPE_CHECKING or COMPILED:
-    from amqp_sansio._compiled import scan_content, scan_table
+    from amqp_sansio._compiled import scan_content, scan_list, scan_table
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 if not COMPILED:
@@ -74,6 +75,25 @@ def test_a_million_tables_leave_nothing_behind() -> None:
     _leaves_nothing(scan_table, given)
 
 
+def test_a_million_lists_leave_nothing_behind() -> None:
+    """Whole ones, cut ones, every kind of field with every constructor, makers that raise, and other arguments."""
+
+    def refuse(*_: object) -> None:
+        raise LookupError
+
+    given: list[tuple[Any, ...]] = []
+    for record in LISTS:
+        octets, plan = record.encode(), PLANS[type(record)]
+        for end in (len(octets), len(octets) - 1):
+            given += [(octets, 0, 3, end, plan), (octets, 0, 3, end, (plan[0], {}, refuse, refuse, None))]
+    for letter in TAKEN:
+        for items in CONSTRUCTORS[::7]:
+            value = bytes((0xC0, len(items) + 1, 1)) + items
+            given.append((value, 0, 0, len(value), (letter.encode(), {b"ab": refuse}, refuse, _kept, PLANS)))
+    given += [(b"", "", 0, 0, None), (b"", 0, 0, 2**70, None), (b"", 0, 0, 0, None), (bytearray(), *given[0][1:])]
+    _leaves_nothing(scan_list, given)
+
+
 def _kept(*given: object) -> object:
     return given
 
@@ -85,17 +105,18 @@ def _leaves_nothing(scan: Callable[..., object], given: list[tuple[Any, ...]]) -
     def called(times: int) -> None:
         for _ in range(times):
             for arguments in given:
-                with suppress(TypeError, ValueError, LookupError):
+                with suppress(TypeError, ValueError, LookupError, OverflowError):
                     scan(*arguments)
 
     called(10)
     gc.collect()
-    counts = [sys.getrefcount(value) for value in shared]
+    # Arrays hold no reference to a count, which may be one of the arguments.
+    counts = array("q", map(sys.getrefcount, shared))
     blocks, times = _used(), CALLS // len(given) + 1
     called(times)
     # Each of the calls that leaves something does so `times` times; caches of the interpreter hold a few blocks.
     assert abs(_used() - blocks) < times // 10
-    now = [sys.getrefcount(value) for value in shared]
+    now = array("q", map(sys.getrefcount, shared))
     assert max(abs(after - before) for before, after in zip(counts, now, strict=True)) < times // 10
 
 
