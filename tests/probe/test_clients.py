@@ -109,14 +109,6 @@ def test_every_case_says_what_it_asks_and_expects() -> None:
     assert [each.name for each in CLIENT_CASES if not each.clause.endswith(".") or not each.expected] == []
 
 
-def test_there_are_as_many_cases_as_the_page_says() -> None:
-    text = (ROOT / "docs" / "probe.md").read_text(encoding="utf-8")
-    numbers = Counter([each.version for each in CLIENT_CASES])
-    first, *others = [each for each in ("0-8", "0-9-1", "0-10", "1.0") if numbers[each]]
-    told = [f"{numbers[first]} cases for clients of {first}", *[f"{numbers[v]} for clients of {v}" for v in others]]
-    assert f"There are {', '.join(told[:-1])} and {told[-1]}." in text
-
-
 @pytest.mark.parametrize("case", CLIENT_CASES, ids=lambda case: case.name)
 def test_no_case_is_kept_by_a_client_that_says_nothing(case: ClientCase) -> None:
     result = run(case, lambda: ScriptedClient(mute, ends_with=None))

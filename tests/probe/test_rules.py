@@ -57,10 +57,3 @@ def test_every_case_says_what_it_asks_and_expects() -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_profile_names_cases_only(profile: str) -> None:
     assert set(PROFILES[profile]) <= {each.name for each in CASES}
-
-
-def test_there_are_as_many_cases_as_the_page_says() -> None:
-    text = (ROOT / "docs" / "probe.md").read_text(encoding="utf-8")
-    counts = Counter([each.version for each in CASES])
-    for version, count in counts.items():
-        assert f"| {version} | {count} |" in text, (version, count)
