@@ -66,6 +66,7 @@ class Host_1_0(Host):
         self.open = amqp.Open("probe", max_frame_size=65_536, channel_max=255)
         """What the server says of itself."""
         self.credit = CREDIT
+        """What a client's senders get at first; nothing is said of a credit of 0."""
         self.window = WINDOW
         """What a client may send of transfers in a session, before the case gives it more."""
         self.opened_as: amqp.Open | None = None
@@ -91,7 +92,9 @@ class Host_1_0(Host):
         """Send performatives."""
         self.send(b"".join([amqp_frame(channel, each) for each in bodies]))
 
-    def flow(self, link: Link, credit: int, *, drain: bool = False, echo: bool = False) -> None:
+    def flow(
+        self, link: Link, credit: int, *, drain: bool = False, echo: bool = False, available: int | None = None
+    ) -> None:
         """Give a sender credit, or tell a receiver the state of the link."""
         session = self._sessions[link.channel]
         link.credit = credit
@@ -105,6 +108,7 @@ class Host_1_0(Host):
                 link.handle,
                 link.delivery_count,
                 credit,
+                available,
                 drain=drain,
                 echo=echo,
             ),
@@ -189,7 +193,7 @@ class Host_1_0(Host):
         if isinstance(source, amqp.Source) and source.dynamic:
             source = amqp.Source(REPLIES)
         self.say(unit.channel, self.attached(link, source=source, target=target))
-        if is_sender:
+        if is_sender and self.credit:
             self.flow(link, self.credit)
 
     def attached(self, link: Link, **termini: Any) -> amqp.Attach:
