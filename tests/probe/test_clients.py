@@ -210,3 +210,42 @@ def test_a_program_that_prints_for_ever_is_cut_off() -> None:
     result = run(named(IN_ORDER), lambda: Talking(Opener(named(IN_ORDER), closes=True)))
     assert result.strict is Verdict.CONFORMS
     assert len(told) > 1
+
+
+FAILS = {"must": Verdict.BREAKS, "note": Verdict.NON_STRICT, "may": Verdict.INFORMATIONAL}
+"""What a rule that isn't kept comes to, by its level."""
+
+
+def wrong_opener(case: ClientCase) -> Opener:
+    """A client that opens a connection with empty values, and closes it."""
+    records = {"0-8": amqp_0_8, "0-9-1": amqp}[case.version]
+    opener = Opener(case, closes=True)
+    start_ok = method_frame(0, amqp.ConnectionStartOk(ABOUT, "PLAIN", b"", ""))
+    opened = method_frame(0, amqp.ConnectionTuneOk(0, 4096, 0)) + method_frame(0, records.ConnectionOpen(""))
+    opener.steps = (opener.steps[0], start_ok, opened, opener.steps[-1])
+    return opener
+
+
+@pytest.mark.parametrize("version", ["0-8", "0-9-1"])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        *("connection.start-ok/locale-notnull", "connection.start-ok/locale-offered", "domain/path.notnull"),
+        *("connection.start-ok/response-notnull", "connection.tune-ok/channel-max-notnull", "connection.tune-ok/lower"),
+    ],
+)
+def test_a_client_that_opens_a_connection_with_empty_values(rule: str, version: str) -> None:
+    [case] = [each for each in CLIENT_CASES if each.rule == f"{version}/{rule}"]
+    result = run(case, lambda: ScriptedClient(wrong_opener(case), [{"event": "opened"}]))
+    assert result.strict is FAILS[case.level], result.seen
+    assert "besides" not in result.seen
+
+
+@pytest.mark.parametrize("version", ["0-8", "0-9-1"])
+@pytest.mark.parametrize(
+    "rule", ["connection.start-ok/locale-notnull", "connection.start-ok/locale-offered", "domain/path.notnull"]
+)
+def test_a_client_that_opens_a_connection_keeps_what_its_values_say(rule: str, version: str) -> None:
+    [case] = [each for each in CLIENT_CASES if each.rule == f"{version}/{rule}"]
+    result = run(case, lambda: ScriptedClient(Opener(case, closes=True), [{"event": "opened"}]))
+    assert result.strict is Verdict.CONFORMS, result.seen
