@@ -24,7 +24,13 @@ KNOWN: Mapping[str, frozenset[str]] = {
         {
             "0-9-1/wire/header-client-first/client",
             "0-9-1/connection.start-ok/mechanism-notnull/client",
+            "0-9-1/connection.start-ok/locale-notnull/client",
+            "0-9-1/connection.start-ok/locale-offered/client",
+            "0-9-1/connection.start-ok/response-notnull/client",
             "0-9-1/connection.tune-ok/channel-max-le/client/offer-of-5",
+            "0-9-1/connection.tune-ok/channel-max-notnull/client/offer-of-0",
+            "0-9-1/connection.tune-ok/lower/client/offer-of-100-and-65536",
+            "0-9-1/domain/path.notnull/client",
             "0-9-1/connection.close/answer/client",
             "0-9-1/connection.close/answer/client/in-the-middle-of-a-body",
             "0-9-1/connection/error-scope/client/told",
@@ -32,7 +38,12 @@ KNOWN: Mapping[str, frozenset[str]] = {
             "0-9-1/wire/content-incomplete/client/method-for-header",
         }
     ),
-    "aio_pika": frozenset({"0-9-1/connection.start/client-support/client/version-7-3"}),
+    "aio_pika": frozenset(
+        {
+            "0-9-1/connection.start/client-support/client/version-7-3",
+            "0-9-1/connection.tune-ok/channel-max-notnull/client/offer-of-0",
+        }
+    ),
     "py_amqp": frozenset(
         {"0-9-1/connection.start/client-support/client/version-7-3", "0-9-1/connection.close/discard/client"}
     ),

@@ -1,6 +1,7 @@
 """docs/probe/amqp_*.md: every rule that the prober asks for, why it matters, how peers differ, how to ask by hand.
 
-`python -m tools.docs.probe` writes the pages, `--check` compares them. With files of JSON lines, of `probe --json`, it
+`python -m tools.docs.probe` writes the pages, and in docs/probe.md the blocks that count cases or verdicts; `--check`
+compares them. With files of JSON lines, of `probe --json`, it
 prints a table of the runs: the cases in which they differ, or don't conform.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
@@ -22,6 +23,7 @@ from amqp_sansio_probe import (
     Case,
     ClientCase,
     Connection,
+    Deviation,
     Login,
     Patience,
     Runner,
@@ -29,6 +31,7 @@ from amqp_sansio_probe import (
     badge,
     find_capabilities,
     read_records,
+    record_of,
 )
 from amqp_sansio_probe.memory import HubServer
 from amqp_sansio_probe.page import diagram_of, runs_of
@@ -40,6 +43,8 @@ UNITS: Final = 24
 ODD: Final = 24
 """Octets that form no unit, and that a page shows."""
 VERSIONS: Final = tuple(dict.fromkeys([*[each.version for each in CASES], *[each.version for each in CLIENT_CASES]]))
+OVERVIEW: Final = "probe.md"
+"""The page with blocks, in docs."""
 WHY: Final[Mapping[str, str]] = {
     "wire/header": "The header is all that peers of different versions have in common, and decides the rest.",
     "wire/heartbeat": "Without heartbeats a peer that is gone is noticed by the operating system alone, hours later.",
@@ -187,9 +192,7 @@ def _differences(name: str) -> Iterator[str]:
 
 def _wires(cases: Sequence[Case]) -> dict[str, list[str]]:
     """Run the cases against the embedded broker, in memory; return what both sides said in each."""
-    server = HubServer(Settings(dialect="rabbitmq"))
-    login, patience = Login(), Patience()
-    runner = Runner(server, login, find_capabilities(server, login, patience), profile=PROFILES["rabbitmq"])
+    runner = _runner(Settings(dialect="rabbitmq"), PROFILES["rabbitmq"])
     found: dict[str, list[str]] = {}
     for case, result in zip(cases, runner.run(cases), strict=True):
         lines: list[str] = []
@@ -227,6 +230,58 @@ def _folded(names: Sequence[str]) -> list[str]:
     return folded if len(folded) <= UNITS else [*folded[:UNITS], "..."]
 
 
+def overview() -> str:
+    """Return docs/probe.md with its blocks as the cases and the embedded broker are now. Raises ValueError."""
+    text = (ROOT / "docs" / OVERVIEW).read_text(encoding="utf-8")
+    for name, block in (("cases", _counts), ("expect", _expectation), ("embedded", _embedded)):
+        begin = f"<!-- {name}, by python -m tools.docs.probe -->\n"
+        before, found, rest = text.partition(begin)
+        _, ended, after = rest.partition(_END)
+        if not found or not ended:
+            raise ValueError(f"docs/{OVERVIEW} has no block {name}: put {begin.strip()} and {_END} there")
+        text = f"{before}{begin}\n{block()}\n\n{_END}{after}"
+    return text
+
+
+_END: Final = "<!-- end -->"
+
+
+def _counts() -> str:
+    lines = ["| version | cases for servers | cases for clients |", "|---|---|---|"]
+    for version in sorted(VERSIONS, key=_age):
+        servers, clients = [sum(each.version == version for each in some) for some in (CASES, CLIENT_CASES)]
+        lines.append(f"| {version} | {servers} | {clients} |")
+    return "\n".join(lines)
+
+
+def _age(version: str) -> list[int]:
+    return [int(part) for part in version.replace("-", ".").split(".")]
+
+
+def _expectation() -> str:
+    count = sum(each.version == "0-9-1" for each in CASES)
+    lines = ["```toml", f"cases = {count}", "", '["0-9-1/exchange.delete/not-found"]', 'verdict = "breaks"']
+    return "\n".join([*lines, 'reason = "deleting what isn\'t there succeeds"', "```"])
+
+
+def _embedded() -> str:
+    lines = ["| version | with the dialect `rabbitmq` and the profile | with the dialect `specification` |"]
+    lines.append("|---|---|---|")
+    runs = [_runner(Settings(dialect="rabbitmq"), PROFILES["rabbitmq"]), _runner(Settings(dialect="specification"))]
+    for version in sorted(VERSIONS, key=_age):
+        cases = [each for each in CASES if each.version == version]
+        words = [badge("", [record_of(each, "") for each in runner.run(cases)]).removeprefix(": ") for runner in runs]
+        lines.append(f"| {version} | {' | '.join(words)} |")
+    return "\n".join(lines)
+
+
+def _runner(settings: Settings, profile: Mapping[str, Deviation] | None = None) -> Runner:
+    """Return what runs cases against the embedded broker, in memory."""
+    server = HubServer(settings)
+    login, patience = Login(), Patience()
+    return Runner(server, login, find_capabilities(server, login, patience), profile=profile)
+
+
 def table(paths: Sequence[Path]) -> str:
     """Return a table of runs side by side: the cases in which not all conform."""
     runs = runs_of([(path.stem, read_records(path.read_text(encoding="utf-8").splitlines())) for path in paths])
@@ -251,7 +306,9 @@ def main(arguments: list[str] | None = None) -> int:
         print(table(files))
         return 0
     (ROOT / "docs" / "probe").mkdir(exist_ok=True)
-    return max([run(file_name(version), partial(page, version), words, command="probe") for version in VERSIONS])
+    pages: dict[str, Callable[[], str]] = {OVERVIEW: overview}
+    pages |= {**{file_name(version): partial(page, version) for version in VERSIONS}}
+    return max([run(name, made, words, command="probe") for name, made in pages.items()])
 
 
 if __name__ == "__main__":

@@ -73,7 +73,9 @@ class Host_0_10(MethodHost):
             segments.append((HEADERS, amqp.encode_headers(tuple(headers))))
         if body:
             segments.append((BODY, body))
-        number = self._outgoing[channel]
+        number = self._outgoing.get(channel)
+        if number is None:
+            raise Surprise(f"the client has no session on channel {channel}: {self.described()}")
         self._outgoing[channel] = number + 1
         self.send(assembly(segments, channel, largest))
         return number
@@ -212,7 +214,9 @@ class Host_0_10(MethodHost):
 
     def fail(self, channel: int, code: int, text: str) -> Observed | None:
         """End a session by an exception; return the client's session.detached, None if it doesn't come."""
-        name = self.sessions.pop(channel)
+        name = self.sessions.pop(channel, None)
+        if name is None:
+            raise Surprise(f"the client's session on channel {channel} is over: {self.described()}")
         self.command(channel, amqp.ExecutionException(code, 0, description=text))
         self.say(channel, amqp.SessionDetach(name))
         return self.wait("session.detached")

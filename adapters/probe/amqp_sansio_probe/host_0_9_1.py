@@ -24,7 +24,7 @@ _CAPABILITIES: Final = (
 _GENERATED: Final = "amq.gen-probe"
 """The name of a queue that the server names."""
 TICKET: Final = 7
-"""The access ticket of 0-8."""
+"""The access ticket of 0-8, where a case says no other."""
 _PLAIN_REPLIES: Final = frozenset(
     {
         *("exchange.declare", "exchange.delete", "exchange.bind", "exchange.unbind", "queue.bind", "queue.unbind"),
@@ -56,6 +56,8 @@ class ClassicHost(MethodHost):
         self.tuned: amqp.ConnectionTuneOk | None = None
         """The values that the client agreed on; None before that."""
         self.start_ok: amqp.ConnectionStartOk | None = None
+        self.ticket = TICKET
+        """What an access gets, in 0-8."""
         self.published: dict[int, int] = {}
         """Messages that came on each channel with confirms."""
         self._tag = 0
@@ -113,6 +115,19 @@ class ClassicHost(MethodHost):
     def heartbeat(self) -> None:
         """Send a heartbeat."""
         self.send(frame(HEARTBEAT, 0, b""))
+
+    def beat_until(self, done: Callable[[], bool], seconds: float) -> None:
+        """Serve the client until something is so, for at most so long, with a heartbeat each second."""
+        at = self.transport.now()
+        beats: list[int] = []
+
+        def look() -> bool:
+            if self.transport.now() - at > len(beats):
+                beats.append(0)
+                self.heartbeat()
+            return self.has_ended or done()
+
+        self.until(look, seconds)
 
     # Answers.
 
@@ -195,7 +210,7 @@ class ClassicHost(MethodHost):
             self.say(unit.channel, amqp.BasicAck(self.published[unit.channel]))
 
     def _gives_access(self, unit: Observed) -> None:
-        self.say(unit.channel, amqp_0_8.AccessRequestOk(TICKET))
+        self.say(unit.channel, amqp_0_8.AccessRequestOk(self.ticket))
 
     def product(self) -> tuple[str, str]:
         if self.start_ok is None:

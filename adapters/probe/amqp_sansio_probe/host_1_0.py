@@ -66,6 +66,7 @@ class Host_1_0(Host):
         self.open = amqp.Open("probe", max_frame_size=65_536, channel_max=255)
         """What the server says of itself."""
         self.credit = CREDIT
+        """What a client's senders get at first; nothing is said of a credit of 0."""
         self.window = WINDOW
         """What a client may send of transfers in a session, before the case gives it more."""
         self.opened_as: amqp.Open | None = None
@@ -91,9 +92,11 @@ class Host_1_0(Host):
         """Send performatives."""
         self.send(b"".join([amqp_frame(channel, each) for each in bodies]))
 
-    def flow(self, link: Link, credit: int, *, drain: bool = False, echo: bool = False) -> None:
+    def flow(
+        self, link: Link, credit: int, *, drain: bool = False, echo: bool = False, available: int | None = None
+    ) -> None:
         """Give a sender credit, or tell a receiver the state of the link."""
-        session = self._sessions[link.channel]
+        session = self._session(link.channel)
         link.credit = credit
         self.say(
             link.channel,
@@ -105,6 +108,7 @@ class Host_1_0(Host):
                 link.handle,
                 link.delivery_count,
                 credit,
+                available,
                 drain=drain,
                 echo=echo,
             ),
@@ -121,7 +125,7 @@ class Host_1_0(Host):
     ) -> int:
         """Send a message to a receiver, cut into so many transfers; return its delivery-id."""
         octets = amqp.Message(message).encode() if isinstance(message, bytes) else message.encode()
-        session = self._sessions[link.channel]
+        session = self._session(link.channel)
         number = session.next_delivery_id
         session.next_delivery_id += 1
         size = max(-(-len(octets) // pieces), 1)
@@ -145,6 +149,12 @@ class Host_1_0(Host):
         link.credit -= 1
         self.send(b"".join(parts))
         return number
+
+    def _session(self, channel: int) -> _Session:
+        session = self._sessions.get(channel)
+        if session is None:
+            raise Surprise(f"the client's session on channel {channel} is over: {self.described()}")
+        return session
 
     def settle(self, channel: int, first: int, last: int, state: amqp.DeliveryState) -> None:
         """Settle deliveries of the client."""
@@ -185,11 +195,13 @@ class Host_1_0(Host):
         link = Link(unit.channel, theirs.handle, theirs.name, is_sender, theirs)
         link.delivery_count = (theirs.initial_delivery_count or 0) if is_sender else 0
         self.links[unit.channel, theirs.handle] = link
+        if unit.channel not in self._sessions:
+            return
         source, target = theirs.source, theirs.target
         if isinstance(source, amqp.Source) and source.dynamic:
             source = amqp.Source(REPLIES)
         self.say(unit.channel, self.attached(link, source=source, target=target))
-        if is_sender:
+        if is_sender and self.credit:
             self.flow(link, self.credit)
 
     def attached(self, link: Link, **termini: Any) -> amqp.Attach:
@@ -207,7 +219,7 @@ class Host_1_0(Host):
     def _flows(self, unit: Observed) -> None:
         flow: amqp.Flow = unit.content
         link = None if flow.handle is None else self.links.get((unit.channel, flow.handle))
-        if link is None:
+        if link is None or unit.channel not in self._sessions:
             return
         if link.is_sender:
             link.delivery_count = flow.delivery_count or 0
@@ -221,7 +233,11 @@ class Host_1_0(Host):
 
     def _transfers(self, unit: Observed) -> None:
         transfer: amqp.Transfer = unit.content
-        self._sessions[unit.channel].next_incoming_id += 1
+        session = self._sessions.get(unit.channel)
+        if session is None:
+            # The observer has said that there is none.
+            return
+        session.next_incoming_id += 1
         link = self.links.get((unit.channel, transfer.handle))
         if link is None:
             return

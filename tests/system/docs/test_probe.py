@@ -17,6 +17,11 @@ def test_a_page_is_what_the_cases_say(version: str) -> None:
     assert text == probe.page(version), "run python -m tools.docs.probe"
 
 
+def test_the_blocks_of_the_first_page_are_what_the_cases_say() -> None:
+    text = (ROOT / "docs" / probe.OVERVIEW).read_text(encoding="utf-8")
+    assert text == probe.overview(), "run python -m tools.docs.probe"
+
+
 @pytest.mark.parametrize("version", probe.VERSIONS)
 def test_every_rule_says_why_it_matters(version: str) -> None:
     rules = {each.rule for each in CASES if each.version == version}

@@ -12,6 +12,7 @@ from ..host_0_10 import SMALLEST, Host_0_10
 from ..programs import Order
 from ..talk_0_10 import frame
 from ..verdicts import Seen, Verdict, judged
+from . import common
 
 SUITE: Final[ClientSuite[Host_0_10]] = ClientSuite("0-10")
 
@@ -39,15 +40,13 @@ def _header(host: Host_0_10) -> Seen:
     variant="another-header",
 )
 def _other_version(host: Host_0_10) -> Seen:
-    host.held.add("protocol-header")
-    host.take("protocol-header")
-    host.send(b"AMQP\x07\x07\x00\x07", watched=False)
-    ended = host.ends()
-    host.is_judged = False
-    names = [each.event for each in host.seen[1:]]
-    if names:
-        return Seen(Verdict.BREAKS, f"it goes on: {', '.join(names)}")
-    return judged(ended, "the connection is ended" if ended else "the connection stays open")
+    return common.answered_by_another_header(host)
+
+
+SUITE.case("wire/header-retry", "may", common.RETRY, "the end of the connection", OPEN, variant="another-header")(
+    common.answered_by_another_header
+)
+SUITE.case("connection.start-ok/locale-offered", "note", common.LOCALE, "en_US", OPEN)(common.names_a_locale)
 
 
 @SUITE.case(
@@ -124,6 +123,23 @@ def _smallest(host: Host_0_10) -> Seen:
 def _heartbeat(host: Host_0_10) -> Seen:
     host.tune = amqp.ConnectionTune(255, 65_535, 50, 60)
     return _agreed(host, lambda tuned: tuned.heartbeat, 50, 60, "heartbeat")
+
+
+@SUITE.case(
+    "connection.tune-ok/no-heartbeat-min",
+    "must",
+    "Where the server names no bounds for heartbeats, a client agrees on none.",
+    "connection.tune-ok without heartbeat",
+    OPEN,
+    variant="no-bounds",
+)
+def _no_heartbeat(host: Host_0_10) -> Seen:
+    host.tune = amqp.ConnectionTune(255, 65_535)
+    host.opened()
+    host.end_in_order()
+    if host.tuned is None:
+        return Seen(Verdict.BREAKS, "no connection.tune-ok")
+    return judged(host.tuned.heartbeat is None, f"heartbeat {host.tuned.heartbeat}")
 
 
 def _agreed(
@@ -334,6 +350,16 @@ def _rpc(host: Host_0_10) -> Seen:
     body = None if line is None else line.get("body")
     named = 1 <= len(reply_to.encode()) <= 255 and (reply_to[0].isalnum() or reply_to[0] == "_")
     return judged(named and body == "answer", f"reply-to {reply_to!r}; the reply: {body!r}")
+
+
+@SUITE.case("message.message-properties/id-unique", "must", common.UNIQUE, "different ids", Order("publish 3"))
+def _ids_of_messages(host: Host_0_10) -> Seen:
+    ids: list[object] = []
+    for _ in range(3):
+        given = host.take("message.transfer").properties
+        about = given.message_properties if isinstance(given, amqp.Headers) else None
+        ids.append(None if about is None else about.message_id)
+    return common.are_unique(ids)
 
 
 # Sessions.

@@ -12,6 +12,7 @@ from ..host_0_9_1 import ClassicHost
 from ..programs import Order
 from ..talk import BODY, METHOD, frame, header_frame, method_frame
 from ..verdicts import Seen, Verdict, judged
+from .common import goes_no_further
 
 SUITE: Final[ClientSuite[ClassicHost]] = ClientSuite("0-9-1")
 
@@ -42,12 +43,7 @@ def _other_version(host: ClassicHost) -> Seen:
     host.held.add("protocol-header")
     host.take("protocol-header")
     host.send_start(version=(7, 3))
-    ended = host.ends()
-    host.is_judged = False
-    names = [each.event for each in host.seen[1:]]
-    if names:
-        return Seen(Verdict.BREAKS, f"it goes on: {', '.join(names)}")
-    return judged(ended, "the connection is ended" if ended else "the connection stays open")
+    return goes_no_further(host)
 
 
 @SUITE.case(
@@ -305,6 +301,28 @@ def _tags(host: ClassicHost) -> Seen:
             else [unit.content.delivery_tag]
         )
     return judged(acked == sent, f"acknowledged: {', '.join(map(str, acked))}")
+
+
+@SUITE.case(
+    "domain/delivery-tag.channel-scope",
+    "must",
+    "A delivery-tag means something on its channel alone: that is where the message is acknowledged.",
+    "acknowledgements of tags that were delivered, on the channel of their delivery",
+    Order("consume 2 accept"),
+)
+def _channel_of_tags(host: ClassicHost) -> Seen:
+    consumer = host.consumer()
+    sent = [host.deliver(consumer, b"m") for _ in range(2)]
+
+    def settled() -> list[tuple[int, int]]:
+        names = ("basic.ack", "basic.nack", "basic.reject")
+        return [(each.channel, each.content.delivery_tag) for each in host.seen if each.event in names]
+
+    host.until(lambda: host.has_ended or any(tag == sent[-1] for _, tag in settled()))
+    found = settled()
+    wrong = [each for each in found if each[0] != consumer[0] or each[1] not in sent]
+    text = ", ".join([f"{tag} on channel {channel}" for channel, tag in found])
+    return judged(found and not wrong, f"{text or 'none'}; delivered on channel {consumer[0]}")
 
 
 @SUITE.case(
@@ -660,15 +678,7 @@ def _busy(host: ClassicHost) -> Seen:
     host.deliver(consumer, b"m")
     host.gaps.clear()
     at = host.transport.now()
-
-    def settled() -> bool:
-        if host.transport.now() - at > len(beats):
-            beats.append(0)
-            host.heartbeat()
-        return host.has_ended or any(each.event == "basic.ack" for each in host.seen)
-
-    beats: list[int] = []
-    host.until(settled, 8.0)
+    host.beat_until(lambda: any(each.event == "basic.ack" for each in host.seen), 8.0)
     longest = max(host.gaps, default=host.transport.now() - at)
     # Twice the interval is what a server waits for at least.
     return judged(longest <= 2.0 * host.tuned.heartbeat, f"the longest silence is {longest:.1f} s")
