@@ -61,7 +61,12 @@ KNOWN: Mapping[str, frozenset[str]] = {
     "amqplib_0_8": frozenset(
         {"0-8/connection.start/client-cannot-do-version/client/version-7-3", "0-8/connection.close/discard/client"}
     ),
-    "amqplib": frozenset({"0-9-1/connection.start/client-support/client/version-7-3"}),
+    "amqplib": frozenset(
+        {
+            "0-9-1/connection.start/client-support/client/version-7-3",
+            "0-9-1/connection.tune-ok/channel-max-notnull/client/offer-of-0",
+        }
+    ),
     "amqp091_go": frozenset(
         {
             "0-9-1/connection.start/client-support/client/version-7-3",
@@ -70,7 +75,9 @@ KNOWN: Mapping[str, frozenset[str]] = {
     ),
     "go_amqp": frozenset({"1.0/transport/flow/drain/client/nothing-to-send"}),
     "java": frozenset(),
-    "qpid_jms": frozenset({"0-10/session.completed/known-completed-reply/client"}),
+    "qpid_jms": frozenset(
+        {"0-10/session.completed/known-completed-reply/client", "0-10/session/exception-then-detach/client/told"}
+    ),
     "rhea": frozenset({"1.0/transport/transfer/aborted/client"}),
 }
 """The failures of each client: docs/probe/results.md has the reasons, and the versions."""
