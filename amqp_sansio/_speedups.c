@@ -1,7 +1,7 @@
 /* amqp_sansio._speedups: octets in, plain Python values out, where the pure text does the same in more steps.
 
    Nothing here knows a rule, a state or a class of the package. The pure text of each function is the reference, and
-   stands beside its caller; tests/speedups compares the two. Each function takes values that never change, reads no
+   stands beside its caller; tests/core/test_compiled.py compares the two. Each function takes values that never change, reads no
    octet outside of them, and keeps nothing between calls, so it needs no lock. */
 
 #define PY_SSIZE_T_CLEAN
@@ -36,6 +36,28 @@ static inline uint64_t
 read_u64(const unsigned char *at)
 {
     return (uint64_t)read_u32(at) << 32 | (uint64_t)read_u32(at + 4);
+}
+
+/* Whether a function has as many arguments as it takes; else with a TypeError. */
+static int
+takes(const char *name, Py_ssize_t count, Py_ssize_t nargs)
+{
+    if (nargs == count) {
+        return 1;
+    }
+    PyErr_Format(PyExc_TypeError, "%s takes %zd arguments, not %zd", name, count, nargs);
+    return 0;
+}
+
+/* Whether what a function is to read is bytes; else with a TypeError. */
+static int
+reads(const char *name, PyObject *octets)
+{
+    if (PyBytes_Check(octets)) {
+        return 1;
+    }
+    PyErr_Format(PyExc_TypeError, "%s reads bytes, not %.100s", name, Py_TYPE(octets)->tp_name);
+    return 0;
 }
 
 /* The integer as 64 bits, the nearest of them where it has more. Returns -1 with an exception for what is none. */
@@ -388,12 +410,7 @@ PyDoc_STRVAR(scan_content_doc,
 static PyObject *
 scan_content(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 {
-    if (nargs != 5) {
-        PyErr_Format(PyExc_TypeError, "scan_content takes 5 arguments, not %zd", nargs);
-        return NULL;
-    }
-    if (!PyBytes_Check(args[0])) {
-        PyErr_Format(PyExc_TypeError, "scan_content reads bytes, not %.100s", Py_TYPE(args[0])->tp_name);
+    if (!takes("scan_content", 5, nargs) || !reads("scan_content", args[0])) {
         return NULL;
     }
     Py_ssize_t pos = PyLong_AsSsize_t(args[1]);
@@ -722,12 +739,7 @@ PyDoc_STRVAR(scan_table_doc,
 static PyObject *
 scan_table(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 {
-    if (nargs != 9) {
-        PyErr_Format(PyExc_TypeError, "scan_table takes 9 arguments, not %zd", nargs);
-        return NULL;
-    }
-    if (!PyBytes_Check(args[0])) {
-        PyErr_Format(PyExc_TypeError, "scan_table reads bytes, not %.100s", Py_TYPE(args[0])->tp_name);
+    if (!takes("scan_table", 9, nargs) || !reads("scan_table", args[0])) {
         return NULL;
     }
     struct table it = {
@@ -958,8 +970,7 @@ PyDoc_STRVAR(scan_list_doc,
 static PyObject *
 scan_list(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 {
-    if (nargs != 5) {
-        PyErr_Format(PyExc_TypeError, "scan_list takes 5 arguments, not %zd", nargs);
+    if (!takes("scan_list", 5, nargs)) {
         return NULL;
     }
     Py_ssize_t places[3];
