@@ -28,14 +28,15 @@ _ACK: Final = Struct(">BHIIQBB").unpack_from
 
 BASIC: Final = 60 << 16
 """Class 60 and weight 0, as a content header has them."""
-_DELIVER: Final = 60 << 16 | 60
-_PUBLISH: Final = 60 << 16 | 40
-ACK_ID: Final = 60 << 16 | 80
+DELIVER: Final = 60
+"""The number of the method, as of those below, in its class; each ends the method's id."""
+PUBLISH: Final = 40
+ACK: Final = 80
+_DELIVER: Final = 60 << 16 | DELIVER
+_PUBLISH: Final = 60 << 16 | PUBLISH
+ACK_ID: Final = 60 << 16 | ACK
 _ID_END: Final = 10
 """Where the last octet of the method's id stands in a method frame: enough to tell these three methods apart."""
-_DELIVER_END: Final = _DELIVER & 0xFF
-_PUBLISH_END: Final = _PUBLISH & 0xFF
-_ACK_END: Final = ACK_ID & 0xFF
 _ACK_SIZE: Final = 13
 _HEADER_FOLLOWS: Final = (END << 8 | HEADER) << 16
 BODY_FOLLOWS: Final = (END << 8 | BODY) << 16
@@ -155,8 +156,8 @@ class ContentReader(Generic[_S, _E]):
             which = data[pos + _ID_END]
         except IndexError:
             return None
-        if which != _DELIVER_END:
-            if which == _ACK_END and data[pos] == METHOD:
+        if which != DELIVER:
+            if which == ACK and data[pos] == METHOD:
                 try:
                     _, number, size, method_id, tag, multiple, octet = _ACK(data, pos)
                 except StructError:
@@ -164,10 +165,10 @@ class ContentReader(Generic[_S, _E]):
                 if method_id != ACK_ID or size != _ACK_SIZE or multiple > 1 or octet != END:
                     return None
                 return self.acknowledged(source, number, tag, multiple == 1, pos + _ACK_SIZE + OVERHEAD)
-            if which != _PUBLISH_END:
+            if which != PUBLISH:
                 return self._body_frame(data, pos, source)
         try:
-            if which == _DELIVER_END:
+            if which == DELIVER:
                 number, ahead, consumer_tag, body_follows, layout = self._begin
                 octets, tag, redelivered, names, header, content_class, body_size = layout(data, pos)
                 if octets != self._last_begin:
@@ -208,7 +209,7 @@ class ContentReader(Generic[_S, _E]):
                     if follows != body_follows or size != body_size or size > self.body_max:
                         return None
                     body = data[start:last]
-                elif body_size > GATHERED and which == _DELIVER_END:
+                elif body_size > GATHERED and which == DELIVER:
                     last = start - 8
                     body = None
             if data[last] != END:
@@ -218,7 +219,7 @@ class ContentReader(Generic[_S, _E]):
             self._forget()
             return self._body_frame(data, pos, source)
         # The branch of this method has read its fields.
-        if which == _PUBLISH_END:
+        if which == PUBLISH:
             assert body is not None
             return self.published(source, number, route, raw, body, last + 1)  # pyright: ignore[reportPossiblyUnboundVariable]
         return self.delivered(
@@ -240,18 +241,18 @@ class ContentReader(Generic[_S, _E]):
         unit = scan_content(buffer.data, buffer.pos, self.body_max, self.other_max, self._names)
         if unit is None:
             return None
-        if unit[0] == 60:
+        if unit[0] == DELIVER:
             _, names, tag, redelivered, raw, whole, size, end = unit
             self._names = names
             number, consumer_tag, exchange, routing_key = names
             return self.delivered(
                 source, number, consumer_tag, tag, redelivered, exchange, routing_key, raw, whole, size, end
             )
-        if unit[0] == 40:
+        if unit[0] == PUBLISH:
             _, number, route, raw, body, end = unit
             self._names = route
             return self.published(source, number, route, raw, body, end)
-        if unit[0] == 80:
+        if unit[0] == ACK:
             _, number, tag, multiple, end = unit
             return self.acknowledged(source, number, tag, multiple, end)
         return self.continued(source, unit[1], unit[2])

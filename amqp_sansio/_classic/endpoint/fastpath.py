@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from ..._compiled import COMPILED
 from ...errors import CodecError
 from ...events import NEED_DATA, Settled
-from ..codec.content_reader import BASIC, BODY_FOLLOWS, SHORTEST_HEADER, ContentReader
+from ..codec.content_reader import BASIC, BODY_FOLLOWS, DELIVER, SHORTEST_HEADER, ContentReader
 from ..codec.frames import END, GATHERED, OVERHEAD
 from ..codec.methods import BasicAck, BasicDeliver, BasicProperties
 from ..model.channel_state import ACCEPTED, UNUSUAL
@@ -185,7 +185,7 @@ class ClientFastPath(FastPath):
         data, pos, body_max, other_max = buffer.data, buffer.pos, self.body_max, self.other_max
         while True:
             unit = scan_content(data, pos, body_max, other_max, names)
-            if unit is None or unit[0] != 60:
+            if unit is None or unit[0] != DELIVER:
                 break
             _, names, tag, redelivered, raw, body, _, end = unit
             if names[0] != number or names[1] != consumer_tag or not body or not take(tag, consumer_tag, None, most):
