@@ -284,8 +284,7 @@ class ConnectionModel:
         else:
             own.window_limit = own.next_outgoing_id
             own.window_known = own.window_limit
-        half.channels[channel] = session
-        half.ended_on.pop(channel, None)
+        half.put(channel, session)
         return session, answers
 
     def _answered(self, side: int, channel: int, remote_channel: int) -> SessionModel:
