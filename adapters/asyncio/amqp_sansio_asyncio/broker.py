@@ -198,9 +198,13 @@ class BrokerServer:
         hub = self.hub
         hub.now = max(hub.now, self.clock.time())
         result = hub.apply(command)
-        hub.settle()
-        self.turn_soon()
+        self.settle()
         return result
+
+    def settle(self) -> None:
+        """Send clients the effects of a change of the hub, in the next turn of the event loop."""
+        self.hub.settle()
+        self.turn_soon()
 
     async def serve_management(
         self,

@@ -157,8 +157,7 @@ class Service:
 
     def settle(self) -> None:
         """Send clients the effects of a change."""
-        self.hub.settle()
-        self.server.turn_soon()
+        self.server.settle()
 
     def hold_publishers(self, reason: str) -> None:
         """Hold publishers; "": let them continue."""
