@@ -33,13 +33,13 @@ _BESIDE: Final = {
     "--management": ("management API", "127.0.0.1:15672"),
     "--administration": ("administration", "127.0.0.1:5300"),
 }
-"""What is served beside the broker, by its option: its name, and an address."""
+"""Servers beside the broker, by option: the name of each, and an address."""
 _COLLECT = (10_000, 20, 10)
 """Garbage collection thresholds: new objects for a young collection, and collections for an older one."""
 
 
 class _Options(NamedTuple):
-    """Who may connect: also clients of other machines, and pages in browsers from these origins."""
+    """The clients that may connect: also those of other machines, and pages in browsers from these origins."""
 
     allow_remote: bool
     origins: tuple[str, ...]
@@ -116,13 +116,10 @@ def serve_settings(
     `administration` is the address of Service Bus's, for a namespace of that.
     """
     addresses = [parse_address(each) for each in listen]
-    page_address = None if page is None else _other_address("--page", page, addresses)
-    beside = [*addresses, *([] if page_address is None else [page_address])]
-    management_address = None if management is None else _other_address("--management", management, beside)
-    beside += [] if management_address is None else [management_address]
-    administration_address = (
-        None if administration is None else _other_address("--administration", administration, beside)
-    )
+    others: list[Address | None] = []
+    for option, text in zip(_BESIDE, (page, management, administration), strict=True):
+        taken = [*addresses, *[each for each in others if each is not None]]
+        others.append(None if text is None else _other_address(option, text, taken))
     context = make_context(*tls)
     check_outputs(
         {"--record": record, "--ready-file": ready_file},
@@ -132,7 +129,6 @@ def serve_settings(
         check_recording(record)
     recording = record, record_secrets
     served = settings, namespace, hint
-    others = page_address, management_address, administration_address
     options = _Options(allow_remote, tuple(origins))
     asyncio.run(_serve(served, addresses, context, recording, others, ready_file, options))
 
@@ -197,7 +193,7 @@ async def _serve(
     addresses: Sequence[Address],
     context: ssl.SSLContext | None,
     record: tuple[Path | None, bool],
-    others: tuple[Address | None, Address | None, Address | None],
+    others: Sequence[Address | None],
     ready_file: Path | None,
     options: _Options,
 ) -> None:
@@ -288,12 +284,7 @@ def _administration(namespace: Namespace | None, server: BrokerServer) -> Admini
     from amqp_sansio_azure.servicebus.http_server import AdministrationServer
 
     assert isinstance(namespace, ServiceBusNamespace)
-
-    def settle() -> None:
-        server.hub.settle()
-        server.turn_soon()
-
-    return AdministrationServer(Administration(namespace), settle)
+    return AdministrationServer(Administration(namespace), server.settle)
 
 
 async def _start_administration(

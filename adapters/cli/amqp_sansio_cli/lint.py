@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
 from amqp_sansio.recorded.tables import COLUMNS
 
@@ -13,9 +12,6 @@ from .output import day_clock, write_lines
 from .rows import LocalRows, notes
 
 Row = Mapping[str, object]
-
-_NODES: Final = ("$cbs", "$management")
-"""Where clients of 1.0 ask services."""
 
 
 def lint_command(
@@ -53,7 +49,7 @@ def lint_command(
             severities[str(row["severity"])] += 1
             rules[row["rule"]] += 1
         else:
-            asks = asks or str(row["queue"]).rpartition("/")[2] in _NODES
+            asks = asks or (row["handle"] is not None and _asks_a_service(str(row["queue"])))
     if asks:
         for row in rows.refusals():
             if row["connection"] in known:
@@ -96,6 +92,14 @@ def _title(key: object, connection: Row | None) -> str:
     client = f"{client} ({named})" if named else client
     protocol = connection["protocol"] or "unknown protocol"
     return f"{client} -> {server}, AMQP {protocol}, connection {key}"
+
+
+def _asks_a_service(address: str) -> bool:
+    """Whether a link of 1.0 leads to a node that answers requests."""
+    # Most captures need nothing of the report.
+    from amqp_sansio_report.services import is_node
+
+    return is_node(address)
 
 
 def _when(row: Row) -> int:

@@ -22,8 +22,6 @@ _NAMES = [name for name, _ in COLUMNS["connections"]]
 _PROOFS = frozenset({"events", "messages", "consumers"})
 """Tables whose rows come of AMQP only; without any, the connections tell whether there is AMQP."""
 _PROTOCOL = _NAMES.index("protocol")
-ANSWER = "answer to "
-"""How a report names what a service answers to a request."""
 _MOST_HELD = 10_000
 """Rows that wait in a live capture for the first AMQP; the oldest go first."""
 
@@ -166,7 +164,7 @@ class LocalRows:
         """Yield, as rows of violations, the first requests to nodes of services (`$cbs`, `$management`) that were
         refused; the rule is the answer that says so. Reads the captures again.
         """
-        from amqp_sansio_report.gather import Gather
+        from amqp_sansio_report.gather import ANSWER, Gather
         from amqp_sansio_report.report import gather_flows
 
         gather = Gather()
@@ -176,9 +174,13 @@ class LocalRows:
         for each in gather.problems.items():
             if each.what.startswith(ANSWER):
                 yield {
-                    **{"connection": each.connection, "ts_ns": each.ts_ns, "severity": "warning", "rule": each.what},
-                    **{"sender": "server", "offset": None},
+                    "connection": each.connection,
+                    "ts_ns": each.ts_ns,
+                    "sender": "server",
+                    "rule": each.what,
+                    "severity": "warning",
                     "text": f"{each.text}: {each.hint}" if each.hint else each.text,
+                    "offset": None,
                 }
 
     def advice(self) -> list[str]:

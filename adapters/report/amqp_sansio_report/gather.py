@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from .services import Answered
 
+ANSWER: Final = "answer to "
+"""Begins the kind of an incident that a service's answer to a request is."""
 LATENCIES: Final = ("publish", "deliver", "path", "call")
 """From a publish to its confirm, from a delivery to its settlement, from a publish to its delivery on any connection,
 and from a client's request to the server's answer.
@@ -470,7 +472,7 @@ class Gather:
         failure = answer.failure
         if failure is not None:
             found = Fault(failure.code, failure.text, "", failure.hint)
-            self._fault(connection, at, f"answer to {answer.operation}", found)
+            self._fault(connection, at, f"{ANSWER}{answer.operation}", found)
 
     def _message(self, row: Any) -> None:
         """Count a row of `messages`: a publish or a return, or a delivery or get.

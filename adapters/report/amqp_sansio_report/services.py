@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 from uuid import UUID
 
 from .scales import clock
 
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 _MOST: Final = 256
 """Requests that wait for their answer, entities with a token, and deliveries that are known, of one connection."""
 _PUT: Final = "put-token"
@@ -20,7 +22,7 @@ _OK: Final = 300
 _MS: Final = 1_000_000
 _NODES: Final = ("$cbs", "$management")
 _TRACKED: Final = re.compile(r"\s*TrackingId:\s*([^\s,]+)(?:,\s*SystemTracker:[^,]*)?(?:,\s*Timestamp:\s*\S+)?")
-"""How Azure's services end their texts: every text is another one, and support asks for the id."""
+"""The end of the texts of Azure's services: every text is another one, and support asks for the id."""
 _LOCK: Final = 16
 """Octets of a lock token, which is a delivery's tag (Azure Service Bus)."""
 
@@ -56,7 +58,7 @@ class Answered(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """What an answer tells of a failure: the condition or the status, the text, and what it means."""
+    """A failure that an answer tells of: the condition or the status, the text, and what it means."""
 
     code: str
     text: str
@@ -82,7 +84,7 @@ class Services:
         self._tokens: dict[str, int | None] = {}
         """When the token of an entity ends, in nanoseconds; None: it doesn't say."""
         self._deliveries: dict[tuple[int, int], str] = {}
-        """What the server has delivered last, by channel and delivery-id, in words."""
+        """The last deliveries of the server in words, by channel and delivery-id."""
         self._detached: dict[int, tuple[str, str]] = {}
         """The error of the last detaches, by their unit."""
 
@@ -118,9 +120,7 @@ class Services:
         """Take the error of a detach; return whether it only repeats that of the one it answers, as SDKs do."""
         if answers is not None and self._detached.get(answers) == (code, text):
             return True
-        if len(self._detached) >= _MOST:
-            del self._detached[next(iter(self._detached))]
-        self._detached[seq] = code, text
+        _keep(self._detached, seq, (code, text))
         return False
 
     def hint(self, code: str, text: str, address: str, ts_ns: int) -> str:
@@ -140,11 +140,9 @@ class Services:
         number = fields.get("delivery_id")
         if not isinstance(number, int) or place is None or is_node(place[1]):
             return
-        if len(self._deliveries) >= _MOST:
-            del self._deliveries[next(iter(self._deliveries))]
         lock = lock_of(fields.get("delivery_tag"))
         where = f"link {place[0]} of {place[1]}"
-        self._deliveries[channel, number] = f"lock {lock}, {where}" if lock else where
+        _keep(self._deliveries, (channel, number), f"lock {lock}, {where}" if lock else where)
 
     def _ask(self, message_id: str, told: Fields, address: str, seq: int, ts_ns: int) -> None:
         operation = str(told.get("operation", ""))
@@ -153,9 +151,7 @@ class Services:
             entity = _path(str(told.get("name", "")))
             found = told.get("expiration")
             expires = found * _MS if isinstance(found, int) else None
-        if len(self._asked) >= _MOST:
-            del self._asked[next(iter(self._asked))]
-        self._asked[message_id] = _Asked(operation, entity, expires, seq, ts_ns)
+        _keep(self._asked, message_id, _Asked(operation, entity, expires, seq, ts_ns))
 
     def _answered(self, ts_ns: int, correlation: str, told: Fields) -> Answered | None:
         asked = self._asked.pop(correlation, None)
@@ -163,9 +159,7 @@ class Services:
         if not isinstance(status, int):
             return None
         if asked is not None and asked.operation == _PUT and status < _OK:
-            if len(self._tokens) >= _MOST:
-                del self._tokens[next(iter(self._tokens))]
-            self._tokens[asked.entity] = asked.expires_ns
+            _keep(self._tokens, asked.entity, asked.expires_ns)
         condition = str(told.get("errorCondition", told.get("error-condition")) or "")
         operation = "a request" if asked is None else asked.operation
         entity = "" if asked is None else asked.entity
@@ -238,6 +232,13 @@ def meaning(code: str, text: str) -> str:
     if code == _CLOSED and "inactive" in text.lower():
         return "the connection had no link for that time: close what isn't used, and connect again when it is"
     return _HINTS.get(code, "")
+
+
+def _keep(book: dict[_K, _V], key: _K, value: _V) -> None:
+    """Keep a value, in place of the oldest one where there are `_MOST`."""
+    if len(book) >= _MOST:
+        del book[next(iter(book))]
+    book[key] = value
 
 
 def _path(address: str) -> str:
