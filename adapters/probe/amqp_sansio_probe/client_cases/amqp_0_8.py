@@ -16,7 +16,7 @@ from ..client_case import ClientCase, ClientSuite
 from ..host_0_9_1 import TICKET, ClassicHost
 from ..programs import Order
 from ..verdicts import Seen, Verdict, judged
-from . import amqp_0_9_1, handshake_0_9_1
+from . import amqp_0_9_1, common, handshake_0_9_1
 
 SUITE: Final[ClientSuite[ClassicHost]] = ClientSuite("0-8")
 
@@ -230,9 +230,7 @@ def _pattern(host: ClassicHost) -> Seen:
 
 
 def _virtual_host_is(host: ClassicHost, pattern: re.Pattern[str]) -> Seen:
-    unit = host.take("connection.open")
-    host.end_in_order()
-    name = unit.content.virtual_host
+    name = common.virtual_host_of(host)
     return judged(pattern.fullmatch(name), f"virtual host {name!r}")
 
 

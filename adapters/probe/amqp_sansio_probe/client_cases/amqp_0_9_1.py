@@ -12,7 +12,7 @@ from ..host_0_9_1 import ClassicHost
 from ..programs import Order
 from ..talk import BODY, METHOD, frame, header_frame, method_frame
 from ..verdicts import Seen, Verdict, judged
-from .common import goes_no_further
+from . import common
 
 SUITE: Final[ClientSuite[ClassicHost]] = ClientSuite("0-9-1")
 
@@ -43,7 +43,7 @@ def _other_version(host: ClassicHost) -> Seen:
     host.held.add("protocol-header")
     host.take("protocol-header")
     host.send_start(version=(7, 3))
-    return goes_no_further(host)
+    return common.goes_no_further(host)
 
 
 @SUITE.case(
@@ -106,10 +106,7 @@ def _properties(host: ClassicHost) -> Seen:
     variant="offer-of-5",
 )
 def _channels(host: ClassicHost) -> Seen:
-    host.tune = amqp.ConnectionTune(5, 131_072, 0)
-    host.opened()
-    host.end_in_order()
-    number = 0 if host.tuned is None else host.tuned.channel_max
+    number = common.agreed_channels(host, 5)
     return judged(1 <= number <= 5, f"channel-max {number}")
 
 

@@ -1,11 +1,14 @@
-"""What cases of several versions judge alike."""
+"""Steps and judgements of cases of several versions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
+
+from amqp_sansio import amqp_0_9_1
 
 from ..host import Host, MethodHost
+from ..host_0_9_1 import ClassicHost
 from ..verdicts import Seen, Verdict, judged
 
 OTHER_HEADER: Final = b"AMQP\x07\x07\x00\x07"
@@ -35,12 +38,34 @@ def answered_by_another_header(host: Host) -> Seen:
     return goes_no_further(host)
 
 
-def names_a_locale(host: MethodHost) -> Seen:
-    """Judge the locale of a client: the server offers one."""
+def login_of(host: MethodHost) -> Any:
+    """Open a connection and end it; return the client's connection.start-ok."""
     unit = host.take("connection.start-ok")
     host.opened()
     host.end_in_order()
-    return judged(unit.content.locale == "en_US", f"locale {unit.content.locale!r}, offered en_US")
+    return unit.content
+
+
+def names_a_locale(host: MethodHost) -> Seen:
+    """Judge the locale of a client: the server offers one."""
+    locale = login_of(host).locale
+    return judged(locale == "en_US", f"locale {locale!r}, offered en_US")
+
+
+def agreed_channels(host: ClassicHost, offer: int) -> int:
+    """Offer a channel-max, and end the connection when it is open; return the client's, 0 without a tune-ok."""
+    host.tune = amqp_0_9_1.ConnectionTune(offer, 131_072, 0)
+    host.opened()
+    host.end_in_order()
+    return 0 if host.tuned is None else host.tuned.channel_max
+
+
+def virtual_host_of(host: ClassicHost) -> str:
+    """Return the virtual host that a client opens, when the connection has ended."""
+    unit = host.take("connection.open")
+    host.end_in_order()
+    name: str = unit.content.virtual_host
+    return name
 
 
 def are_unique(ids: Sequence[object]) -> Seen:
@@ -57,8 +82,11 @@ __all__ = [
     "OTHER_HEADER",
     "RETRY",
     "UNIQUE",
+    "agreed_channels",
     "answered_by_another_header",
     "are_unique",
     "goes_no_further",
+    "login_of",
     "names_a_locale",
+    "virtual_host_of",
 ]

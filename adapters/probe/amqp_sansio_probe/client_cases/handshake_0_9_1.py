@@ -25,21 +25,17 @@ SUITE.case("connection.start-ok/locale-offered", "note", common.LOCALE, "en_US",
 
 @SUITE.case("connection.start-ok/locale-notnull", "must", "A client names a locale.", "a locale", OPEN)
 def _locale(host: ClassicHost) -> Seen:
-    unit = host.take("connection.start-ok")
-    host.opened()
-    host.end_in_order()
-    return judged(unit.content.locale, f"locale {unit.content.locale!r}")
+    locale = common.login_of(host).locale
+    return judged(locale, f"locale {locale!r}")
 
 
 @SUITE.case(
     "connection.start-ok/response-notnull", "must", "A client's first answer of SASL has octets.", "a response", OPEN
 )
 def _response(host: ClassicHost) -> Seen:
-    unit = host.take("connection.start-ok")
-    host.opened()
-    host.end_in_order()
-    # It has the password.
-    return judged(unit.content.response, f"{len(unit.content.response)} octets by {unit.content.mechanism!r}")
+    login = common.login_of(host)
+    # The response has the password: its size is enough.
+    return judged(login.response, f"{len(login.response)} octets by {login.mechanism!r}")
 
 
 @SUITE.case(
@@ -73,10 +69,7 @@ def _challenge(host: ClassicHost) -> Seen:
     variant="offer-of-0",
 )
 def _channels(host: ClassicHost) -> Seen:
-    host.tune = amqp.ConnectionTune(0, 131_072, 0)
-    host.opened()
-    host.end_in_order()
-    number = 0 if host.tuned is None else host.tuned.channel_max
+    number = common.agreed_channels(host, 0)
     return judged(number > 0, f"channel-max {number}")
 
 
@@ -101,9 +94,8 @@ def _lower(host: ClassicHost) -> Seen:
 
 @SUITE.case("domain/path.notnull", "must", "A client names the virtual host.", "a virtual host", OPEN)
 def _virtual_host(host: ClassicHost) -> Seen:
-    unit = host.take("connection.open")
-    host.end_in_order()
-    return judged(unit.content.virtual_host, f"virtual host {unit.content.virtual_host!r}")
+    name = common.virtual_host_of(host)
+    return judged(name, f"virtual host {name!r}")
 
 
 @SUITE.case(

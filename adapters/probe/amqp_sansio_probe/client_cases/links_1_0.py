@@ -245,7 +245,10 @@ def _ids(host: Host_1_0) -> Seen:
 
 def _properties(host: Host_1_0) -> amqp.Properties:
     """Take a message; return its properties, empty ones if it has none."""
-    message = host.take("transfer").properties
+    return _properties_in(host.take("transfer").properties)
+
+
+def _properties_in(message: object) -> amqp.Properties:
     given = message.properties if isinstance(message, amqp.Message) else None
     return given or amqp.Properties()
 
@@ -271,41 +274,36 @@ for _name, _level, _clause, _keeps in _ENCODINGS:
     )
 
 
-def _non_data(host: Host_1_0, judge: Callable[[amqp.Properties], Seen]) -> Seen:
+def _non_data(judge: Callable[[amqp.Properties], Seen], host: Host_1_0) -> Seen:
     message = host.take("transfer").properties
     if _is_data(message):
         return Seen(Verdict.INFORMATIONAL, "the body is data")
-    given = message.properties if isinstance(message, amqp.Message) else None
-    return judge(given or amqp.Properties())
+    return judge(_properties_in(message))
 
 
-@SUITE.case(
+def _has_no_encoding(given: amqp.Properties) -> Seen:
+    return judged(given.content_encoding is None, f"content-encoding {given.content_encoding}")
+
+
+def _has_no_type(given: amqp.Properties) -> Seen:
+    fine = given.content_type is None or str(given.content_type).startswith("message/x-amqp+")
+    return judged(fine, f"content-type {given.content_type}")
+
+
+SUITE.case(
     "properties.content-encoding/non-data",
     "must",
     "A message whose body isn't data has no content-encoding.",
     "none",
     PUBLISH,
-)
-def _encoding_of_values(host: Host_1_0) -> Seen:
-    def judge(given: amqp.Properties) -> Seen:
-        return judged(given.content_encoding is None, f"content-encoding {given.content_encoding}")
-
-    return _non_data(host, judge)
-
-
-@SUITE.case(
+)(partial(_non_data, _has_no_encoding))
+SUITE.case(
     "properties.content-type/non-data",
     "should",
     "A message whose body isn't data has no content-type, or that of an encoding of AMQP.",
     "none, or message/x-amqp+...",
     PUBLISH,
-)
-def _type_of_values(host: Host_1_0) -> Seen:
-    def judge(given: amqp.Properties) -> Seen:
-        fine = given.content_type is None or str(given.content_type).startswith("message/x-amqp+")
-        return judged(fine, f"content-type {given.content_type}")
-
-    return _non_data(host, judge)
+)(partial(_non_data, _has_no_type))
 
 
 @SUITE.case(
