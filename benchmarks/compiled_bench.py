@@ -31,7 +31,7 @@ COUNT: Final = 10_000
 """Messages of a case."""
 ROUNDS: Final = 11
 GOAL: Final = 1.2
-"""What gains less isn't kept."""
+"""The least gain of a function that is kept."""
 
 Work = Callable[[], object]
 
@@ -169,7 +169,7 @@ def cases(wanted: Iterable[str] = ("",)) -> list[Case]:
 
 
 def _line(worker: subprocess.Popen[str], given: str = "") -> str:
-    """What a worker says, when it is given a case."""
+    """An answer of a worker that is given a case."""
     assert worker.stdin is not None and worker.stdout is not None
     if given:
         worker.stdin.write(f"{given}\n")

@@ -28,7 +28,7 @@ class Laid(Slotted):
     _LAYOUT: ClassVar[int]
     """A number of `_ground.layouts`."""
     _WHAT: ClassVar[str]
-    """What has the state, for the error."""
+    """The object with the state, in words for the error."""
 
     def __getstate__(self) -> tuple[object, ...]:
         return (self._LAYOUT, *super().__getstate__())

@@ -1,4 +1,4 @@
-"""What a server's mechanism asks and says: the steps of its exchange, and the protocol that returns them.
+"""Questions and answers of a server's mechanism: the steps of its exchange, and the protocol that returns them.
 
 RFC 4422 section 3 describes the exchange.
 """

@@ -114,7 +114,7 @@ def typed(value: Any) -> tuple[str, object]:
 
 
 def read(octets: bytes, pos: int = 0, body_max: int = 131_064, other_max: int = 131_064) -> list[object] | None:
-    """What both texts read, which is the same; also for a reader that knows another unit, and this one."""
+    """Return the unit that both texts read, which is the same; a reader that knows another unit reads it too."""
     buffer = ReceiveBuffer()
     buffer.data = octets
     buffer.pos = pos
@@ -213,7 +213,7 @@ def test_a_delivery_keeps_nothing_else_of_the_one_before(change: str) -> None:
 @pytest.mark.parametrize("version", [AMQP_0_8, AMQP_0_9_1], ids=str)
 @pytest.mark.parametrize("side", [Side.CLIENT, Side.SERVER], ids=lambda side: side.value)
 def test_every_place_of_a_stream_is_read_alike(version: Any, side: Side) -> None:
-    """What no sender meant as the begin of a frame."""
+    """Octets that no sender meant as the begin of a frame."""
     octets = octets_for(version, side)
     for pos in (*range(4000), *range(4000, len(octets), 997), len(octets) - 1, len(octets), len(octets) + 1):
         read(octets, pos)
@@ -264,7 +264,7 @@ def told_values(value: Any) -> object:
 
 
 def loaded(raw: bytes, rules: TableRules) -> Any:
-    """What both texts make of a table's octets, which is the same."""
+    """Return the values of a table's octets in both texts, which are the same."""
     found = outcome(lambda: told_values(Table.from_wire(raw, rules)._read()))
     assert outcome(lambda: told_values(Table.from_wire(raw, rules)._scan())) == found
     return found

@@ -50,7 +50,7 @@ BESIDE = (
     ("rabbitmq", "brokerj", "mortal_rabbitmq", "managed_rabbitmq", "mortal_brokerj"),
     ("py_amqp_suite", "kombu_suite", "amqplib_suite"),
 )
-"""What starts with the first that a test asks for."""
+"""Kinds that start together, when a test asks for the first of them."""
 _HERE = Path(__file__).parent
 
 _used = pytest.StashKey[list[str]]()

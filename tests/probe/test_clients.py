@@ -215,7 +215,7 @@ def test_a_program_that_prints_for_ever_is_cut_off() -> None:
 
 
 FAILS = {"must": Verdict.BREAKS, "note": Verdict.NON_STRICT, "may": Verdict.INFORMATIONAL}
-"""What a rule that isn't kept comes to, by its level."""
+"""The verdict on a rule that isn't kept, by its level."""
 
 
 def wrong_opener(case: ClientCase) -> Opener:

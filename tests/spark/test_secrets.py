@@ -24,7 +24,7 @@ WHOLE: Final = Setting(body="base64")
 
 
 def rows(task: ReplayTask, talk: Conversation) -> str:
-    """What a worker makes of the conversation, as Spark gets it."""
+    """Return the rows that a worker makes of the conversation, as Spark gets them."""
     segments = pa.Table.from_batches(to_batches(packets(talk), 1 << 20), ARROW_SCHEMA).to_batches()
     return repr([batch.to_pylist() for batch in task(iter(segments))])
 

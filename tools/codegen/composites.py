@@ -164,7 +164,7 @@ def generate(folder: Path = FACTS) -> dict[str, str]:
     for item in types:
         if item.name in SCANNED:
             out += [f'{plan_name(item)}: Final = (b"{plan(item)}", SYMBOLS, Symbol, TIMESTAMP, ACCEPTED)']
-    out += ['"""What `scan_list` is told about each type: its fields, and how their values are made."""', ""]
+    out += ['"""The plan of each type for `scan_list`: its fields, and how their values are made."""', ""]
     out += ["FAST.update(", "    {"]
     for item in types:
         if item.name in FAST and item.base == "Performative":

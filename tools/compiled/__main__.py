@@ -49,7 +49,7 @@ def watched() -> dict[str, str]:
         subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
         for name in ("libasan.so", "libubsan.so")
     ]
-    # What the interpreter itself never frees is no leak of the module, whose own the leak test counts.
+    # Memory that the interpreter never frees is no leak of the module; the leak test counts those.
     return {
         "LD_PRELOAD": " ".join(libraries),
         "ASAN_OPTIONS": "detect_leaks=0",

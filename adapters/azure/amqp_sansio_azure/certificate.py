@@ -39,7 +39,7 @@ _SIGNS: Final = b"\x03\x02\x02\x84"
 """Key usage: digitalSignature and keyCertSign, the bits 0 and 5."""
 _FROM, _UNTIL = b"200101000000Z", b"491231235959Z"
 NAMES: Final = ("localhost", "127.0.0.1", "::1")
-"""What a certificate is for, if nothing else is asked."""
+"""The names and addresses of a certificate, if no others are asked for."""
 
 
 class Certificate(NamedTuple):

@@ -107,7 +107,7 @@ class ClientRunner:
             yield result or self._judge(case)
 
     def _stop(self) -> None:
-        # What a case waits for comes to an end with the program's connection.
+        # A wait of a case ends with the program's connection.
         self._is_stopped = True
         for each in tuple(self._started):
             each.end()
@@ -218,7 +218,7 @@ class ClientRunner:
             )
             late = ""
             if host.relies_on_silence and not is_alone:
-                # What doesn't come because others use the machine isn't silence.
+                # A unit that is late because others use the machine isn't silence.
                 late = self._late(host.overslept, joining, self.patience.soon)
             elif is_doubted(case, seen.verdict):
                 late = self._late(host.overslept, joining, self.patience.answer / 2)

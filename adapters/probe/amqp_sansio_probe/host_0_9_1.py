@@ -57,7 +57,7 @@ class ClassicHost(MethodHost):
         """The values that the client agreed on; None before that."""
         self.start_ok: amqp.ConnectionStartOk | None = None
         self.ticket = TICKET
-        """What an access gets, in 0-8."""
+        """The ticket of each access, in 0-8."""
         self.published: dict[int, int] = {}
         """Messages that came on each channel with confirms."""
         self._tag = 0

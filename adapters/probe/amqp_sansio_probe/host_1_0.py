@@ -66,7 +66,7 @@ class Host_1_0(Host):
         self.open = amqp.Open("probe", max_frame_size=65_536, channel_max=255)
         """What the server says of itself."""
         self.credit = CREDIT
-        """What a client's senders get at first; nothing is said of a credit of 0."""
+        """The first credit of a client's senders; with 0 no flow is sent."""
         self.window = WINDOW
         """What a client may send of transfers in a session, before the case gives it more."""
         self.opened_as: amqp.Open | None = None

@@ -112,9 +112,9 @@ class ServiceBus(Azure):
         self._http: AdministrationServer | None = None
         """The administration without TLS, once somebody has asked for it."""
         self._https: AdministrationServer | None = None
-        """That with TLS."""
+        """The administration over HTTPS, once somebody has asked for it."""
         self._identity: Identity | None = None
-        """What that shows its clients."""
+        """The certificate of HTTPS with its key, from then on."""
         if config is not None:
             load_config(self.namespace, config)
 
@@ -235,7 +235,7 @@ class Identity:
         self._folder = TemporaryDirectory(prefix="amqp-sansio-")
         """Nobody else may look into it."""
         self.certificate: Final = Path(self._folder.name, "certificate.pem")
-        """What clients trust."""
+        """The file of the certificate, which clients trust."""
         self._key = Path(self._folder.name, "key.pem")
         self.certificate.write_text(made.certificate)
         self._key.write_text(made.key)

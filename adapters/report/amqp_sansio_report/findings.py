@@ -282,7 +282,7 @@ def _explained(gather: Gather, fault: Incident, more: str) -> str:
         for one in gather.problems
         if (one.connection, one.channel, one.sender) == (fault.connection, fault.channel, "client")
         and "/" in one.what
-        # How a client logs in is no cause of what it is told later.
+        # A fault of the login is no cause of a later error.
         and "/security/" not in one.what
         and 0 <= fault.ts_ns - one.ts_ns <= _AT_ONCE
     ]
@@ -362,7 +362,7 @@ def _rejects(gather: Gather) -> Iterator[Finding]:
     hint = meaning(why.partition(": ")[0], why)
     more = f"{count(times)} to {place}: {why or 'the server gave no reason'}{f' — {hint}' if hint else ''}"
     yield Finding(
-        # What a service says of itself, such as that it throttles, is no matter of one message.
+        # A condition of the service itself, such as throttling, is no matter of one message.
         "error" if hint else "warning",
         f"{plural(gather.rejects.rows, 'publish', 'publishes')} rejected by the server",
         "throughput",

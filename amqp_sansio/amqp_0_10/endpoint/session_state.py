@@ -129,7 +129,7 @@ class SessionState:
     )
 
     def __init__(self, name: bytes, side: Side, limits: Limits) -> None:
-        # What this end has selected, subscribed and begun.
+        # The modes, subscriptions and transactions of this end.
         self.own = SessionHalf(side, limits.consumers)
         # The same of the other end.
         self.peer = SessionHalf(side.other, limits.consumers)

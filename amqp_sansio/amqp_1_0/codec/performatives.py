@@ -3058,7 +3058,7 @@ _FLOW: Final = (b"uUUUuuuuffn", SYMBOLS, Symbol, TIMESTAMP, ACCEPTED)
 _TRANSFER: Final = (b"Uudubfmafff", SYMBOLS, Symbol, TIMESTAMP, ACCEPTED)
 _DISPOSITION: Final = (b"BUufaf", SYMBOLS, Symbol, TIMESTAMP, ACCEPTED)
 _PROPERTIES: Final = (b"iosssiyyttsus", SYMBOLS, Symbol, TIMESTAMP, ACCEPTED)
-"""What `scan_list` is told about each type: its fields, and how their values are made."""
+"""The plan of each type for `scan_list`: its fields, and how their values are made."""
 
 FAST.update(
     {

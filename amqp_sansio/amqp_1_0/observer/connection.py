@@ -552,7 +552,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
 
     def _fault(self, broken: Violation | None, frame: object = None) -> None:
         if broken is not None:
-            # What comes late does no harm, and real peers send it.
+            # A late frame does no harm, and real peers send some.
             late = broken.rule == NOTHING_AFTER and isinstance(frame, _AFTER_CLOSE)
             late = late or isinstance(broken, LateViolation)
             self.blame(broken.rule, str(broken), self.offset, "warning" if late else "error")

@@ -1,4 +1,4 @@
-"""What holds between commands of a broker, counted again from the messages themselves: `Broker.check`.
+"""The invariants of a broker between commands, counted again from the messages themselves: `Broker.check`.
 
 It looks at everything there is, so it is for tests, and for whoever changes the model. Each function raises
 AssertionError.
@@ -64,7 +64,7 @@ def check_queue(ledger: Ledger, queue: Queue, alive: Mapping[Entry, None]) -> No
     for entry in entries:
         assert (entry.owner, entry.consumer, entry.transaction) == (None, None, None), entry
         assert entry.position < queue.next_position
-    # What expires.
+    # Times to live.
     times = {(when, each) for when, _, each in queue.expiring}
     for entry in entries:
         assert entry.expires is None or (entry.expires, entry) in times, entry
@@ -197,7 +197,7 @@ def check_octets(ledger: Ledger, alive: Mapping[Entry, None]) -> None:
 
 
 def _octets_of(vhost: VirtualHost) -> int:
-    """What exchanges, queues, bindings and consumers count for; not the exchanges that are always there."""
+    """Return the octets of exchanges, queues, bindings and consumers, without the exchanges that are always there."""
     octets = sum([each.octets for each in vhost.exchanges.values()]) - sum([each.octets for each in predeclared()])
     for queue in vhost.queues.values():
         octets += queue.kept + sum([each.kept for each in queue.consumers.values()])

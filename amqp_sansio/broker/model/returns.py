@@ -18,7 +18,7 @@ _FEW: Final = 64
 
 
 class Returning(Protocol):
-    """What `Returns` reads of an entry of a queue."""
+    """The attributes of an entry of a queue that `Returns` reads."""
 
     position: int
     priority: int

@@ -56,7 +56,7 @@ TEN = frozenset({"amqp_0_10.codec", "amqp_0_10.model", "amqp_0_10.endpoint"})
 ONE = frozenset({"amqp_1_0.codec", "amqp_1_0.model", "amqp_1_0.endpoint"})
 REPLAY = frozenset({"capture", "observer", "recorded.tables"})
 DEFAULT = frozenset({"sasl._scram"})
-"""What a client that is told no mechanisms can log in with, beside a password in plain text."""
+"""Mechanisms of a client that is told none, beside a password in plain text."""
 TABLES = frozenset({"histories", "instants", "lifecycle", "tables"})
 """The parts of what is recorded."""
 CLIENT = """

@@ -258,7 +258,7 @@ for _tag in (1, 0, 2**63):
     def _unknown_tag(talk: Talk, tag: int = _tag) -> Seen:
         talk.say(1, amqp.BasicAck(tag))
         seen = talk.channel_error(406)
-        # What the server has to validate is a tag that isn't zero.
+        # The server has to validate a tag that isn't zero.
         return Seen(Verdict.NON_STRICT, seen.text) if not tag and seen.verdict is Verdict.BREAKS else seen
 
 

@@ -215,7 +215,7 @@ class Coordination:
         A delivery that the controller doesn't settle is settled with the transaction, or at once if the node wants it.
         """
         sender: Any = found.link
-        # What was settled here, or retired with a settlement, is decided.
+        # Deliveries that were settled here, or retired with a settlement, are decided.
         pendings = tuple([each for each in pendings if each.key[2] in found.undecided])
         if not pendings:
             return
