@@ -18,7 +18,14 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # pyright: ignore[reportMissingTypeStubs]
 
-pytest_plugins = ["tests.kit.guard", "tests.kit.cost", "tests.kit.unstable", "tests.kit.rules", "tests.kit.examples"]
+pytest_plugins = [
+    "tests.kit.guard",
+    "tests.kit.cost",
+    "tests.kit.unstable",
+    "tests.kit.rules",
+    "tests.kit.rows",
+    "tests.kit.examples",
+]
 
 ROOT = Path(__file__).resolve().parents[1]
 

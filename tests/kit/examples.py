@@ -1,13 +1,14 @@
 """Pytest plug-in: the examples of the Hypothesis tests, the same in each run or new ones to explore.
 
 Without options a test tries the same examples in every run, on every machine, alone or among others: under
-`tests/system` all of them, elsewhere a part. With `--full-examples` only the Hypothesis tests run, with all their
-examples. With `--explore=FACTOR` only they run too, with FACTOR times their examples, drawn from `--hypothesis-seed`.
+`tests/system` all of them, elsewhere a part. With `--full-examples` what that leaves out runs: the Hypothesis tests
+with all their examples, and the rows of others that `tests.kit.rows` leaves out. With `--explore=FACTOR` only the
+Hypothesis tests run, with FACTOR times their examples, drawn from `--hypothesis-seed`.
 """
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from random import Random
 from typing import Any, Final, TypeVar, cast
@@ -17,13 +18,15 @@ from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
 from hypothesis.internal.conjecture import engine, providers
 from hypothesis.internal.constants_ast import Constants
 
+from .rows import left_out
+
 SHRINKING_SECONDS: Final = 20
 """A failing test ends this long after its failure is found; what is found by then may not be minimal."""
-EXAMPLES_SHARE: Final = 0.4
+EXAMPLES_SHARE: Final = 0.25
 """The part of its examples that a test tries outside `tests/system`."""
 STEPS_SHARE: Final = 0.5
 """The part of its steps that an example of a state machine has outside `tests/system`."""
-FEWEST, MOST = 3, 30
+FEWEST, MOST = 3, 20
 """Of its examples a test tries this many at least outside `tests/system`, if it has as many, and this many at most."""
 
 Test = TypeVar("Test", bound=Callable[..., object])
@@ -64,7 +67,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run the Hypothesis tests only, with FACTOR times their examples, of --hypothesis-seed",
     )
     group.addoption(
-        "--full-examples", action="store_true", help="run the Hypothesis tests only, with all their examples"
+        "--full-examples",
+        action="store_true",
+        help="run what the default suite leaves out: the Hypothesis tests with all their examples, and the other rows",
     )
     group.addoption(
         "--explore-report", metavar="FILE", type=Path, help="with --explore: append a line of JSON for each failure"
@@ -112,11 +117,11 @@ class _Sample:
 
 
 class _Full:
-    """Leaves the other tests out."""
+    """Leaves out what the default suite runs as a whole."""
 
-    @pytest.hookimpl(trylast=True)
+    @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        _keep_hypothesis_tests(config, items)
+        _keep_hypothesis_tests(config, items, left_out(items))
 
 
 class _Explorer:
@@ -156,11 +161,14 @@ def _test_of(item: pytest.Item) -> Any:
     return getattr(item.obj, "__func__", item.obj) if machine is None else item.cls
 
 
-def _keep_hypothesis_tests(config: pytest.Config, items: list[pytest.Item]) -> None:
-    others = [item for item in items if _test_of(item) is None]
+def _keep_hypothesis_tests(
+    config: pytest.Config, items: list[pytest.Item], more: Collection[str] = frozenset()
+) -> None:
+    """Leave out other tests but those whose ids are among `more`."""
+    others = [item for item in items if _test_of(item) is None and item.nodeid not in more]
     if others:
         config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if _test_of(item) is not None]
+        items[:] = [item for item in items if _test_of(item) is not None or item.nodeid in more]
 
 
 def in_system(item: pytest.Item) -> bool:

@@ -24,7 +24,7 @@ def test_a_part_of_many_examples_is_tried(pytestconfig: pytest.Config, value: No
     assert value is None
     if pytestconfig.getoption("--explore") is None:
         full = pytestconfig.getoption("--full-examples")
-        assert settings_of(test_a_part_of_many_examples_is_tried).max_examples == (20 if full else 8)
+        assert settings_of(test_a_part_of_many_examples_is_tried).max_examples == (20 if full else 5)
 
 
 @settings(max_examples=2)
@@ -35,14 +35,14 @@ def test_all_of_few_examples_are_tried(pytestconfig: pytest.Config, value: None)
         assert settings_of(test_all_of_few_examples_are_tried).max_examples == 2
 
 
-@sample(5)
+@sample(4)
 @settings(max_examples=20)
 @given(value=st.none())
 def test_a_costly_test_names_how_many_are_tried(pytestconfig: pytest.Config, value: None) -> None:
     assert value is None
     if pytestconfig.getoption("--explore") is None:
         full = pytestconfig.getoption("--full-examples")
-        assert settings_of(test_a_costly_test_names_how_many_are_tried).max_examples == (20 if full else 5)
+        assert settings_of(test_a_costly_test_names_how_many_are_tried).max_examples == (20 if full else 4)
 
 
 class Machine(RuleBasedStateMachine):
@@ -57,7 +57,7 @@ class Machine(RuleBasedStateMachine):
 def test_a_state_machine_has_fewer_steps_too() -> None:
     case = Machine.TestCase
     _scale(case, EXAMPLES_SHARE, STEPS_SHARE)
-    assert (case.settings.max_examples, case.settings.stateful_step_count) == (10, 15)
+    assert (case.settings.max_examples, case.settings.stateful_step_count) == (6, 15)
 
 
 def test_this_is_not_the_system_suite(request: Any) -> None:

@@ -1,0 +1,81 @@
+"""Pytest plug-in: the default suite takes some of a test's rows, `make test-system` takes the others.
+
+A test that is generated over all methods, fields or states has hundreds of rows, and most changes break many of them at
+once or none. So of a test with more than `MOST` rows the default suite takes `MOST`, spread evenly, always the same,
+and each row that names a rule which no other row names. `--all-rows` takes all of them, and so does who names a test on
+the command line (`pytest tests/x.py::test_y`); `--full-examples` takes those that the default suite leaves out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final, cast
+
+import pytest
+
+MOST: Final = 24
+"""Rows of a test that the default suite takes at least, if there are as many."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("rows")
+    group.addoption("--all-rows", action="store_true", help=f"take all rows of a test, also of one with over {MOST}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave rows out, before tests are put into another order."""
+    if takes_all(config):
+        return
+    dropped = left_out(items)
+    if dropped:
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in dropped])
+        items[:] = [item for item in items if item.nodeid not in dropped]
+
+
+def takes_all(config: pytest.Config) -> bool:
+    """Whether the run takes all rows: by its options, or because its arguments name a test."""
+    return (
+        bool(config.getoption("--all-rows"))
+        or bool(config.getoption("--full-examples"))
+        or config.getoption("--explore") is not None
+        or any("::" in each for each in config.args)
+    )
+
+
+def left_out(items: Iterable[pytest.Item]) -> set[str]:
+    """Return the ids of the rows that the default suite leaves out; none of tests/system and tests/interop."""
+    tests: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if not item.nodeid.startswith(("tests/system/", "tests/interop/")):
+            tests[item.nodeid.partition("[")[0]].append(item)
+    dropped: set[str] = set()
+    for rows in tests.values():
+        chosen = spread(len(rows))
+        if len(chosen) < len(rows):
+            dropped.update(rows[at].nodeid for at in others([_rules(row) for row in rows], chosen))
+    return dropped
+
+
+def spread(count: int) -> frozenset[int]:
+    """Return which of so many rows are taken: `MOST` at most, the first and the last among them."""
+    if count <= MOST:
+        return frozenset(range(count))
+    return frozenset(round(each * (count - 1) / (MOST - 1)) for each in range(MOST))
+
+
+def others(rules: Sequence[AbstractSet[str]], chosen: AbstractSet[int]) -> Iterable[int]:
+    """Return, of rows with these rules, those that are neither chosen nor name a rule that no row before them names."""
+    named = {rule for at in chosen for rule in rules[at]}
+    for at, row in enumerate(rules):
+        if at in chosen:
+            continue
+        if row <= named:
+            yield at
+        named |= row
+
+
+def _rules(item: pytest.Item) -> set[str]:
+    return {cast("str", each) for mark in item.iter_markers("rule") for each in mark.args}
