@@ -81,6 +81,7 @@ def test_a_refused_publish(given: DocProgram, capsys: pytest.CaptureFixture[str]
     assert is_told is (given.name not in QUIET)
 
 
+@pytest.mark.large
 def test_a_program_that_does_not_survive_is_found() -> None:
     """The table judges: a consumer that takes each message for JSON, and one that settles what is stale."""
     (given,) = [each for each in PROGRAMS if each.name == "index-1"]

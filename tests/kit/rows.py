@@ -4,6 +4,8 @@ A test that is generated over all methods, fields or states has hundreds of rows
 once or none. So of a test with more than `MOST` rows the default suite takes `MOST`, spread evenly, always the same,
 and each row that names a rule which no other row names. `--all-rows` takes all of them, and so does who names a test on
 the command line (`pytest tests/x.py::test_y`); `--full-examples` takes those that the default suite leaves out.
+
+What has the mark `large` takes longer than a case of the default suite may, and others prove its kind in small.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ def left_out(items: Iterable[pytest.Item]) -> set[str]:
         if not item.nodeid.startswith(("tests/system/", "tests/interop/")):
             tests[item.nodeid.partition("[")[0]].append(item)
     dropped: set[str] = set()
-    for rows in tests.values():
+    for each in tests.values():
+        rows = [row for row in each if row.get_closest_marker("large") is None]
+        dropped.update(row.nodeid for row in each if row not in rows)
         chosen = spread(len(rows))
         if len(chosen) < len(rows):
             dropped.update(rows[at].nodeid for at in others([_rules(row) for row in rows], chosen))

@@ -239,6 +239,7 @@ def flaky(early: float) -> Scene:
     return scene
 
 
+@pytest.mark.large
 def test_what_explore_finds_replay_finds_each_time() -> None:
     report = explore(flaky(0.46), seeds=0)
     assert [each.kind for each in report.findings] == [Kind.LOST]

@@ -94,7 +94,7 @@ HARMLESS = tuple([each for each in Fault if each is not Fault.WIPE])
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.label)
-@pytest.mark.parametrize("part", range(3))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.large) for part in (1, 2))])
 def test_a_consumer_that_accepts_what_it_has_done_loses_nothing(version: Version, part: int) -> None:
     """At each step one of the faults; a third of them at a time."""
     hazards = RANDOM.but(faults=HARMLESS[part::3], most=1, pieces=False)
@@ -210,7 +210,7 @@ def publishing(*, confirm: bool = False, persistent: bool = True) -> Scene:
     [
         (publishing(), "lost: b'new' was sent, as its sender knows, and never entered a queue"),
         (publishing(confirm=True, persistent=False), "lost: b'new' was dropped (restarted)"),
-        (publishing(confirm=True), ""),
+        pytest.param(publishing(confirm=True), "", marks=pytest.mark.large),
     ],
     ids=["without confirms", "not persistent", "confirmed"],
 )

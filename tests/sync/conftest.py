@@ -83,4 +83,4 @@ def interrupts(world: World) -> Interrupts:
 @pytest.fixture
 def stride() -> int:
     """How many of the lines of the client make one at which it is interrupted; tests/system tries each."""
-    return 11
+    return 23

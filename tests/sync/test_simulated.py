@@ -64,6 +64,7 @@ def test_a_world_finds_what_a_blocking_consumer_loses() -> None:
     assert again.trace == found.trace
 
 
+@pytest.mark.large
 def test_a_consumer_that_accepts_after_its_work_loses_nothing() -> None:
     explore(scene(False), seeds=2, most_runs=30).check()
     assert explore(scene(False), hazards=PLAIN, promise=Promise.EXACTLY_ONCE, seeds=0).findings[0].kind is Kind.DOUBLED
