@@ -1228,6 +1228,8 @@ scan_table(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 enum {
     /* The most octets of a delivery-tag. */
     LONGEST_TAG = 32,
+    /* The format code of a list with one octet for its size. */
+    SHORT_LIST = 0xC0,
 };
 
 /* What the values of a list are read into. The references belong to the caller's tuple. */
@@ -1239,6 +1241,17 @@ struct plan {
     PyObject *timestamp;
     PyObject *accepted;
 };
+
+/* The text of these octets; NULL without an exception where they aren't ASCII. */
+static PyObject *
+ascii_of(const unsigned char *octets, Py_ssize_t count)
+{
+    PyObject *text = PyUnicode_DecodeASCII((const char *)octets, count, NULL);
+    if (text == NULL && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
+        PyErr_Clear();
+    }
+    return text;
+}
 
 /* The symbol of these octets: that of `symbols`, or what `symbol` makes of their text. Returns as `text_of`. */
 static int
@@ -1256,13 +1269,9 @@ symbol_of(const struct plan *plan, const unsigned char *octets, Py_ssize_t count
     if (PyErr_Occurred()) {
         return -1;
     }
-    PyObject *text = PyUnicode_DecodeASCII((const char *)octets, count, NULL);
+    PyObject *text = ascii_of(octets, count);
     if (text == NULL) {
-        if (!PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
-            return -1;
-        }
-        PyErr_Clear();
-        return 0;
+        return PyErr_Occurred() ? -1 : 0;
     }
     *value = PyObject_CallOneArg(plan->symbol, text);
     Py_DECREF(text);
@@ -1393,20 +1402,22 @@ read_field(const struct plan *plan, unsigned char kind, const unsigned char *dat
     return *value == NULL ? -1 : 1;
 }
 
-/* The octets of a list at `*pos`, in front of `end`: the number of its fields, where they end, and `*pos` at the first.
-   Returns whether it is there, and whole. */
+/* The octets of a list or map at `*pos`, in front of `end`, whose format code with one octet for the size is `code`: the
+   number of its fields, or of keys and values, where they end, and `*pos` at the first. Returns whether it is there, and
+   whole. */
 static int
-open_list(const unsigned char *data, Py_ssize_t *pos, Py_ssize_t end, Py_ssize_t *stop, uint32_t *count)
+open_compound(const unsigned char *data, unsigned char code, Py_ssize_t *pos, Py_ssize_t end, Py_ssize_t *stop,
+              uint32_t *count)
 {
     Py_ssize_t left = end - *pos;
     const unsigned char *at = data + *pos;
-    if (left >= 3 && at[0] == 0xC0) {
+    if (left >= 3 && at[0] == code) {
         *count = at[2];
         *stop = *pos + 2 + at[1];
         *pos += 3;
         return *stop <= end;
     }
-    if (left >= 9 && at[0] == 0xD0 && read_u32(at + 1) <= (uint64_t)left - 5) {
+    if (left >= 9 && at[0] == (code | 0x10) && read_u32(at + 1) <= (uint64_t)left - 5) {
         *count = read_u32(at + 5);
         *stop = *pos + 5 + (Py_ssize_t)read_u32(at + 1);
         *pos += 9;
@@ -1464,7 +1475,7 @@ scan_list(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
         Py_RETURN_NONE;
     }
     const unsigned char *data = (const unsigned char *)PyBytes_AS_STRING(args[0]);
-    if (!open_list(data, &pos, end, &stop, &count) || count > (uint64_t)plan.count) {
+    if (!open_compound(data, SHORT_LIST, &pos, end, &stop, &count) || count > (uint64_t)plan.count) {
         Py_RETURN_NONE;
     }
     PyObject *found = PyTuple_New(plan.count + 2);
@@ -1500,9 +1511,218 @@ fail:
     return NULL;
 }
 
+/* The maps of 1.0 */
+
+enum {
+    /* Their format codes, and those of what is in them most often. */
+    SHORT_MAP = 0xC1,
+    SHORT_BINARY = 0xA0,
+    SHORT_STRING = 0xA1,
+    SHORT_SYMBOL = 0xA3,
+    /* The most keys and values of a map. */
+    MOST_ENTRIES = 65536,
+};
+
+/* What makes the values that Python has no class for, each of one value. References belong to the caller's tuple. */
+struct makers {
+    PyObject *symbol;
+    PyObject *timestamp;
+    PyObject *int32;
+    PyObject *uint32;
+    PyObject *ulong64;
+};
+
+/* What `make` makes of a value, whose reference it takes. Returns as `read_value`. */
+static int
+made_of(PyObject *make, PyObject *of, PyObject **value)
+{
+    if (of == NULL) {
+        return -1;
+    }
+    *value = PyObject_CallOneArg(make, of);
+    Py_DECREF(of);
+    return *value == NULL ? -1 : 1;
+}
+
+/* The value whose format code stands at `*pos`, in front of `stop`, and `*pos` behind it. Returns as `read_value`. */
+static int
+read_plain(const struct makers *it, const unsigned char *data, Py_ssize_t *pos, Py_ssize_t stop, PyObject **value)
+{
+    if (*pos >= stop) {
+        return 0;
+    }
+    unsigned char code = data[*pos];
+    Py_ssize_t at = *pos + 1;
+    Py_ssize_t size = 0;
+    switch (code) {
+    case 0x40:
+    case 0x41:
+    case 0x42:
+        break;
+    case 0x52:
+    case 0x53:
+    case 0x54:
+    case 0x55:
+        size = 1;
+        break;
+    case 0x81:
+    case 0x82:
+    case 0x83:
+        size = 8;
+        break;
+    case SHORT_BINARY:
+    case SHORT_STRING:
+    case SHORT_SYMBOL:
+        if (at == stop) {
+            return 0;
+        }
+        size = data[at];
+        at += 1;
+        break;
+    default:
+        return 0;
+    }
+    if (size > stop - at) {
+        return 0;
+    }
+    const unsigned char *here = data + at;
+    *pos = at + size;
+    switch (code) {
+    case 0x40:
+        *value = Py_NewRef(Py_None);
+        break;
+    case 0x41:
+    case 0x42:
+        *value = PyBool_FromLong(code == 0x41);
+        break;
+    case 0x52:
+        return made_of(it->uint32, PyLong_FromLong(here[0]), value);
+    case 0x53:
+        return made_of(it->ulong64, PyLong_FromLong(here[0]), value);
+    case 0x54:
+        return made_of(it->int32, PyLong_FromLong((long)here[0] - (here[0] & 0x80 ? 0x100 : 0)), value);
+    case 0x55:
+        *value = PyLong_FromLong((long)here[0] - (here[0] & 0x80 ? 0x100 : 0));
+        break;
+    case 0x81:
+        *value = signed_of(here);
+        break;
+    case 0x82:
+        *value = float_of(here, 8);
+        break;
+    case 0x83:
+        return made_of(it->timestamp, signed_of(here), value);
+    case SHORT_STRING:
+        return text_of(here, size, NULL, value);
+    case SHORT_SYMBOL: {
+        PyObject *text = ascii_of(here, size);
+        return text == NULL && !PyErr_Occurred() ? 0 : made_of(it->symbol, text, value);
+    }
+    default: /* SHORT_BINARY */
+        *value = PyBytes_FromStringAndSize((const char *)here, size);
+        break;
+    }
+    return *value == NULL ? -1 : 1;
+}
+
+/* The keys and values between `pos` and `stop` as a dict; each key is a short string or symbol, whose format code is
+   `key`. Returns as `read_value`. */
+static int
+read_entries(const struct makers *it, const unsigned char *data, Py_ssize_t pos, Py_ssize_t stop, int key,
+             PyObject **values)
+{
+    PyObject *found = PyDict_New();
+    if (found == NULL) {
+        return -1;
+    }
+    int status = 1;
+    while (pos < stop && status > 0) {
+        PyObject *name = NULL;
+        PyObject *value = NULL;
+        status = data[pos] == key ? read_plain(it, data, &pos, stop, &name) : 0;
+        if (status > 0) {
+            status = read_plain(it, data, &pos, stop, &value);
+        }
+        if (status > 0 && PyDict_SetItem(found, name, value) < 0) {
+            status = -1;
+        }
+        Py_XDECREF(name);
+        Py_XDECREF(value);
+    }
+    if (status <= 0) {
+        Py_DECREF(found);
+        return status;
+    }
+    *values = found;
+    return 1;
+}
+
+PyDoc_STRVAR(scan_map_doc,
+"scan_map(data, pos, end, key, makers, /)\n"
+"--\n"
+"\n"
+"The map of 1.0 at `pos`, in front of `end`, as a dict, and where it ends. None for what isn't usual, or wrong, and for\n"
+"octets that aren't bytes.\n"
+"\n"
+"`key` is the format code of all keys: 0xa1 for str, 0xa3 for symbols. `makers` make a symbol of its text, a timestamp of\n"
+"milliseconds, and an int, uint and ulong. Raises what these raise, TypeError for arguments of other types,\n"
+"OverflowError.");
+
+static PyObject *
+scan_map(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    if (!takes("scan_map", 5, nargs)) {
+        return NULL;
+    }
+    Py_ssize_t places[3];
+    for (int index = 0; index < 3; index++) {
+        places[index] = PyLong_AsSsize_t(args[index + 1]);
+        if (places[index] == -1 && PyErr_Occurred()) {
+            return NULL;
+        }
+    }
+    PyObject *given = args[4];
+    if (!PyTuple_CheckExact(given) || PyTuple_GET_SIZE(given) != 5) {
+        PyErr_Format(PyExc_TypeError, "scan_map's makers are a tuple of 5, not %.100R", given);
+        return NULL;
+    }
+    struct makers makers = {
+        .symbol = PyTuple_GET_ITEM(given, 0),
+        .timestamp = PyTuple_GET_ITEM(given, 1),
+        .int32 = PyTuple_GET_ITEM(given, 2),
+        .uint32 = PyTuple_GET_ITEM(given, 3),
+        .ulong64 = PyTuple_GET_ITEM(given, 4),
+    };
+    Py_ssize_t pos = places[0];
+    Py_ssize_t end = places[1];
+    Py_ssize_t key = places[2];
+    if (!PyBytes_Check(args[0]) || pos < 0 || end < pos || end > PyBytes_GET_SIZE(args[0])
+        || (key != SHORT_STRING && key != SHORT_SYMBOL)) {
+        Py_RETURN_NONE;
+    }
+    const unsigned char *data = (const unsigned char *)PyBytes_AS_STRING(args[0]);
+    Py_ssize_t stop = 0;
+    uint32_t count = 0;
+    if (!open_compound(data, SHORT_MAP, &pos, end, &stop, &count) || pos > stop || count > MOST_ENTRIES) {
+        Py_RETURN_NONE;
+    }
+    PyObject *values = NULL;
+    int status = read_entries(&makers, data, pos, stop, (int)key, &values);
+    if (status < 0) {
+        return NULL;
+    }
+    /* A key that comes twice is left to the pure text. */
+    if (status == 0 || 2 * (uint64_t)PyDict_GET_SIZE(values) != count) {
+        Py_XDECREF(values);
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue("(Nn)", values, stop);
+}
+
 static PyMethodDef functions[] = {
     {"scan_content", (PyCFunction)(void (*)(void))scan_content, METH_FASTCALL, scan_content_doc},
     {"scan_list", (PyCFunction)(void (*)(void))scan_list, METH_FASTCALL, scan_list_doc},
+    {"scan_map", (PyCFunction)(void (*)(void))scan_map, METH_FASTCALL, scan_map_doc},
     {"scan_rows", (PyCFunction)(void (*)(void))scan_rows, METH_FASTCALL, scan_rows_doc},
     {"scan_table", (PyCFunction)(void (*)(void))scan_table, METH_FASTCALL, scan_table_doc},
     {NULL, NULL, 0, NULL},

@@ -29,6 +29,18 @@ def scan_list(
 ) -> tuple[Any, ...] | None:
     """The fields of a list of 1.0, as the `_read` of a composite type finds them; None for what isn't usual."""
 
+def scan_map(
+    data: bytes,
+    pos: int,
+    end: int,
+    key: int,
+    makers: tuple[
+        Callable[[str], Any], Callable[[int], Any], Callable[[int], Any], Callable[[int], Any], Callable[[int], Any]
+    ],
+    /,
+) -> tuple[dict[Any, Any], int] | None:
+    """A map of 1.0 and where it ends, as `read_properties` and `read_symbols` find them; None for what isn't usual."""
+
 def scan_rows(
     data: bytes,
     pos: int,

@@ -27,7 +27,7 @@ from amqp_sansio._classic.observer import lane
 from amqp_sansio._ground.receive_buffer import ReceiveBuffer
 from amqp_sansio.amqp_0_9_1 import RABBIT, BasicAck, BasicDeliver, BasicPublish
 from amqp_sansio.amqp_1_0 import Accepted, Disposition, Flow, Properties, Symbol, Transfer
-from amqp_sansio.amqp_1_0.codec import composite, message, performatives
+from amqp_sansio.amqp_1_0.codec import composite, decode, fastpath, message, performatives
 from amqp_sansio.amqp_1_0.codec.faults import READ_FAULTS
 from amqp_sansio.testing.amqp_1_0 import records
 from tests.classic.endpoint.test_fast_path import receiving
@@ -43,7 +43,7 @@ from tests.kit.pair import structure, told
 from tests.test_fast_paths import TRAFFIC
 
 if TYPE_CHECKING or COMPILED:
-    from amqp_sansio._compiled import scan_content, scan_list, scan_rows, scan_table
+    from amqp_sansio._compiled import scan_content, scan_list, scan_map, scan_rows, scan_table
 
 if not COMPILED:
     pytest.skip("the module in C isn't built: make test-compiled builds and tests it", allow_module_level=True)
@@ -76,6 +76,9 @@ def pure() -> Generator[None]:
         for word, kind in FRAMES.items():
             patch.setitem(composite.FAST, word, kind._read)
         patch.setattr(message, "_read_properties", Properties._read)
+        for module in (message, decode):
+            patch.setattr(module, "read_properties", fastpath._read_properties)
+            patch.setattr(module, "read_symbols", fastpath._read_symbols)
         yield
 
 
@@ -803,6 +806,115 @@ def test_what_makes_the_values_of_a_list_is_called_for_them_alone() -> None:
     assert scan_list(b"\xc0\4\1\xa3\1\x80", 0, 0, 6, (b"y", {}, refuse, refuse, None)) is None
     # A letter that stands for nothing takes null alone.
     assert scan_list(b"\xc0\2\1\x41", 0, 0, 4, (b"?", {}, refuse, refuse, None)) is None
+
+
+ENTRIES: Final = (
+    *(bytes((code,)) + bytes(8)[: 0 if code < 0x50 else 1 if code < 0x60 else 8] for code in range(0x40, 0x90)),
+    *(bytes((code,)) + b"\x80" + bytes((255,) * 7) for code in (0x52, 0x53, 0x54, 0x55, 0x81, 0x82, 0x83)),
+    *(bytes((code, 2)) + octets for code in range(0xA0, 0xC0) for octets in (b"ab", "\u00e9".encode(), b"\xff\xfe")),
+    *(b"\xb1\0\0\0\1a", b"\xc1\1\0", b"\xc0\1\0", b"\x45", b"\0\x53\x24\x45"),
+)
+"""Values with every format code of up to eight octets."""
+KEYS: Final = {
+    0xA1: (fastpath._read_properties, fastpath._scan_properties),
+    0xA3: (fastpath._read_symbols, fastpath._scan_symbols),
+}
+"""The pure text and the other one, by what all keys are."""
+
+
+def mapped(key: int, octets: bytes, *, front: bytes = FRONT, behind: bytes = BEHIND) -> bool:
+    """Read a map with both texts, which give the same. Return whether the module reads it."""
+    buf, start = front + octets + behind, len(front)
+
+    def whole(read: Any) -> tuple[object, ...]:
+        try:
+            values, stop = read(buf, start, start + len(octets))
+        except READ_FAULTS as error:
+            return ("fault", type(error), str(error))
+        return ("read", [(content(name), content(value)) for name, value in values.items()], stop)
+
+    text, scan = KEYS[key]
+    found = whole(text)
+    assert whole(scan) == found
+    is_read = scan_map(buf, start, start + len(octets), key, fastpath._MAKERS) is not None
+    # What the pure text reads, the module reads too.
+    assert is_read is (found[0] == "read")
+    return is_read
+
+
+def _map(key: int, *values: bytes, wide: bool = False) -> bytes:
+    """A map with such values under keys of their own."""
+    octets = b"".join([bytes((key, 1, 0x61 + number % 26)) + value for number, value in enumerate(values)])
+    count = 2 * len(values)
+    if wide:
+        return b"\xd1" + (len(octets) + 4).to_bytes(4, "big") + count.to_bytes(4, "big") + octets
+    return bytes((0xC1, len(octets) + 1, count)) + octets
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("wide", [False, True], ids=["short", "long"])
+def test_maps_of_any_values_are_read_alike(key: int, wide: bool) -> None:
+    read = [mapped(key, _map(key, b"\x41", value, b"\x55\x80", wide=wide)) for value in ENTRIES]
+    assert any(read) and not all(read)
+    assert mapped(key, _map(key, wide=wide))
+    # The other kind of keys, and keys that come twice.
+    assert not mapped(key, _map(0xA1 + 0xA3 - key, b"\x41", wide=wide))
+    assert not mapped(key, _map(key, *[b"\x41"] * 27, wide=wide))
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("wide", [False, True], ids=["short", "long"])
+def test_damaged_maps_are_read_alike(key: int, wide: bool) -> None:
+    octets = _map(key, b"\xa1\2\xc3\xa9", b"\xa3\1k", b"\x55\xff", b"\x83" + bytes(8), b"\xa0\1\xff", wide=wide)
+    assert {mapped(key, each) for each in damaged(octets)} == {True, False}
+    for each in damaged(octets):
+        mapped(key, each, front=b"", behind=b"")
+    for size in (0, 1, 3, 4, 2**31, 2**32 - 1):
+        for count in (0, 1, 2, 10, 2**31, 2**32 - 1):
+            mapped(key, b"\xd1" + size.to_bytes(4, "big") + count.to_bytes(4, "big") + octets[9:])
+
+
+def test_maps_at_the_bound_of_entries_are_read_alike() -> None:
+    for count in (65_536, 65_538):
+        keys = [b"\xa1\3" + bytes((number >> 14, number >> 7 & 127, number & 127)) for number in range(count // 2)]
+        octets = b"\x41".join([*keys, b""])
+        head = (len(octets) + 4).to_bytes(4, "big") + count.to_bytes(4, "big")
+        assert mapped(0xA1, b"\xd1" + head + octets) is (count == 65_536)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "error"),
+    [
+        *((place, "", TypeError) for place in range(1, 5)),
+        *((place, 2**70, OverflowError) for place in range(1, 4)),
+        (4, fastpath._MAKERS[:4], TypeError),
+        (4, (None,) * 5, TypeError),
+    ],
+)
+def test_other_arguments_of_maps_are_refused(place: int, value: Any, error: type[Exception]) -> None:
+    octets = _map(0xA1, b"\xa3\1k")
+    arguments: list[Any] = [octets, 0, len(octets), 0xA1, fastpath._MAKERS]
+    assert scan_map(*arguments) == ({"a": Symbol("k")}, len(octets))
+    for at, other in ((0, bytearray(octets)), (1, -1), (2, len(octets) + 1), (2, -1), (3, 0xA2)):
+        others = [*arguments]
+        others[at] = other
+        assert scan_map(*others) is None
+    arguments[place] = value
+    with pytest.raises(error):
+        scan_map(*arguments)
+    with pytest.raises(TypeError):
+        scan_map(*arguments[:-1])
+
+
+def test_what_makes_the_values_of_a_map_may_raise() -> None:
+    def refuse(_: object) -> None:
+        raise LookupError
+
+    makers = refuse, refuse, refuse, refuse, refuse
+    for value in (b"\xa3\1k", b"\x83" + bytes(8), b"\x52\1", b"\x53\1", b"\x54\1"):
+        octets = _map(0xA1, b"\x41", value)
+        with pytest.raises(LookupError):
+            scan_map(octets, 0, len(octets), 0xA1, makers)
 
 
 SEEDS: Final = (1, 2)

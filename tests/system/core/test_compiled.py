@@ -24,6 +24,7 @@ from amqp_sansio import COMPILED
 from amqp_sansio._classic.codec.table import RABBIT, Timestamp
 from tests.core.test_compiled import (
     CONSTRUCTORS,
+    ENTRIES,
     FORMS,
     INSTANT,
     LISTS,
@@ -38,7 +39,7 @@ from tests.core.test_compiled import (
 )
 
 if TYPE_CHECKING or COMPILED:
-    from amqp_sansio._compiled import scan_content, scan_list, scan_rows, scan_table
+    from amqp_sansio._compiled import scan_content, scan_list, scan_map, scan_rows, scan_table
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 if not COMPILED:
@@ -118,6 +119,22 @@ def test_a_million_tables_leave_nothing_behind() -> None:
                 given.append((each, first_wins, False, tag == "s", 1000, 32, RABBIT, make, Timestamp))
     given += [(b"", False, False, False, "", 32, None, refuse, refuse), (bytearray(), *given[0][1:])]
     _leaves_nothing(scan_table, given)
+
+
+def test_a_million_maps_leave_nothing_behind() -> None:
+    """Whole ones and cut ones with every format code, makers that raise, and other arguments."""
+
+    def refuse(*_: object) -> None:
+        raise LookupError
+
+    given: list[tuple[Any, ...]] = []
+    for entry in ENTRIES:
+        octets = b"\xa1\1a\xa3\1b\xa1\1b" + entry
+        value = bytes((0xC1, len(octets) + 1, 4)) + octets
+        for end, makers in ((len(value), (_kept,) * 5), (len(value) - 1, (_kept,) * 5), (len(value), (refuse,) * 5)):
+            given.append((value, 0, end, 0xA1, makers))
+    given += [(b"", "", 0, 0, None), (b"", 0, 2**70, 0, None), (b"", 0, 0, 0, None), (bytearray(), *given[0][1:])]
+    _leaves_nothing(scan_map, given)
 
 
 def test_a_million_lists_leave_nothing_behind() -> None:
