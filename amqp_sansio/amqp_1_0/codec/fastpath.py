@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..._compiled import COMPILED
 from .octets import (
@@ -31,6 +31,8 @@ if TYPE_CHECKING or COMPILED:
 read_start: Final = Struct(">IB").unpack_from
 """A section's first four octets - 00 53, its code, its value's format code - and the octet behind them."""
 _ENTRIES: Final = 65_536
+_Values: TypeAlias = dict[str, Any]
+"""Of a map whose keys are str or symbols."""
 
 
 def locate(buf: bytes) -> dict[int, Any]:
@@ -101,7 +103,7 @@ def _following() -> _Following:
 _FIRST: Final = _following()
 
 
-def _read_properties(buf: bytes, pos: int, end: int) -> tuple[dict[str, Any], int]:
+def _read_properties(buf: bytes, pos: int, end: int) -> tuple[_Values, int]:
     if buf[pos] == 0xD1:
         size, count = READ_TWO_U32(buf, pos + 1)
         stop = pos + 5 + size
@@ -114,7 +116,7 @@ def _read_properties(buf: bytes, pos: int, end: int) -> tuple[dict[str, Any], in
         raise ValueError
     if stop > end or count > _ENTRIES:
         raise ValueError
-    values: dict[str, Any] = {}
+    values: _Values = {}
     while pos < stop:
         if buf[pos] != 0xA1:
             raise ValueError
@@ -140,7 +142,7 @@ def _read_properties(buf: bytes, pos: int, end: int) -> tuple[dict[str, Any], in
     return values, stop
 
 
-def _read_symbols(buf: bytes, pos: int, end: int) -> tuple[dict[Any, Any], int]:
+def _read_symbols(buf: bytes, pos: int, end: int) -> tuple[_Values, int]:
     if buf[pos] == 0xC1:
         stop = pos + 2 + buf[pos + 1]
         count = buf[pos + 2]
@@ -153,7 +155,7 @@ def _read_symbols(buf: bytes, pos: int, end: int) -> tuple[dict[Any, Any], int]:
         raise ValueError
     if stop > end or count > _ENTRIES:
         raise ValueError
-    values: dict[Any, Any] = {}
+    values: _Values = {}
     while pos < stop:
         if buf[pos] != 0xA3:
             raise ValueError
@@ -207,11 +209,11 @@ def _plain(buf: bytes, pos: int, code: int) -> tuple[Any, int]:
 _MAKERS: Final = (Symbol, Timestamp, Int, UInt, ULong)
 
 
-def _scan_properties(buf: bytes, pos: int, end: int) -> tuple[dict[str, Any], int]:
+def _scan_properties(buf: bytes, pos: int, end: int) -> tuple[_Values, int]:
     return scan_map(buf, pos, end, 0xA1, _MAKERS) or _read_properties(buf, pos, end)
 
 
-def _scan_symbols(buf: bytes, pos: int, end: int) -> tuple[dict[Any, Any], int]:
+def _scan_symbols(buf: bytes, pos: int, end: int) -> tuple[_Values, int]:
     return scan_map(buf, pos, end, 0xA3, _MAKERS) or _read_symbols(buf, pos, end)
 
 
