@@ -1,7 +1,7 @@
 # Commands for developers. Every target sets up its own environment, once, and again when pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: demo quick core figures test test-system explore fuzz mutants lint interop conformance conformance-check codegen-check bench bench-check docs test-all test-newest test-compiled test-asan wheel-compiled dist clean help
+.PHONY: demo quick core figures test test-system explore fuzz fuzz-compiled mutants lint interop conformance conformance-check codegen-check bench bench-check docs test-all test-newest test-compiled test-asan wheel-compiled dist clean help
 SHELL := bash
 # Tests and commands start many interpreters; compiling the modules again in each costs more than everything else.
 unexport PYTHONDONTWRITEBYTECODE
@@ -54,6 +54,10 @@ explore: $(VENV)/.stamp  ## Property and state machine tests with new seeds and 
 
 fuzz: $(VENV)/.stamp  ## Damaged and hostile octets for every part that reads them, from FUZZ_SEED, for FUZZ_S seconds
 	$(PY) -m tools.fuzz --seconds $(FUZZ_S) --seed $(FUZZ_SEED) $(if $(FUZZ_CASES),--cases $(FUZZ_CASES))
+
+fuzz-compiled: $(VENV)/.stamp  ## The same with the optional module in C
+	$(PY) -m tools.compiled build/fuzzed
+	PYTHONPATH=build/fuzzed:. $(PY) -P -m tools.fuzz --compiled --seconds $(FUZZ_S) --seed $(FUZZ_SEED) $(if $(FUZZ_CASES),--cases $(FUZZ_CASES))
 
 mutants: $(VENV)/.stamp  ## Changes the models and clients in MUTANTS places of MUTANTS_SEED, one by one, and writes docs/mutants.md: what no test notices
 	$(PY) -m tools.mutants --count $(MUTANTS) --seed $(MUTANTS_SEED) --json build/mutants.json --write docs

@@ -11,6 +11,8 @@ __all__ = ["COMPILED"]
 try:
     from ._speedups import scan_content as scan_content  # pyright: ignore[reportMissingModuleSource]
     from ._speedups import scan_list as scan_list  # pyright: ignore[reportMissingModuleSource]
+    from ._speedups import scan_map as scan_map  # pyright: ignore[reportMissingModuleSource]
+    from ._speedups import scan_rows as scan_rows  # pyright: ignore[reportMissingModuleSource]
     from ._speedups import scan_table as scan_table  # pyright: ignore[reportMissingModuleSource]
 except ImportError:
     # It isn't built, as in a clone and in the wheel for every system: the pure text runs.

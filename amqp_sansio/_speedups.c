@@ -1,8 +1,9 @@
 /* amqp_sansio._speedups: octets in, plain Python values out, where the pure text does the same in more steps.
 
    Nothing here knows a rule, a state or a class of the package. The pure text of each function is the reference, and
-   stands beside its caller; tests/core/test_compiled.py compares the two. Each function takes values that never change, reads no
-   octet outside of them, and keeps nothing between calls, so it needs no lock. */
+   stands beside its caller; tests/core/test_compiled.py compares the two. Each function reads octets that never change
+   and none outside of them, and keeps nothing between calls; what it looks up or appends to it reaches in single steps
+   of the interpreter. So it needs no lock. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -73,6 +74,21 @@ bound_of(PyObject *value, int64_t *bound)
     return 0;
 }
 
+/* The place that a function is to read from. Returns -1 with an exception where it is none. */
+static int
+place_of(const char *name, PyObject *value, Py_ssize_t *place)
+{
+    *place = PyLong_AsSsize_t(value);
+    if (*place == -1 && PyErr_Occurred()) {
+        return -1;
+    }
+    if (*place < 0) {
+        PyErr_Format(PyExc_ValueError, "%s reads from 0 on, not from %zd", name, *place);
+        return -1;
+    }
+    return 0;
+}
+
 /* The text of `count` octets of UTF-8, as a new reference; `known`, if it isn't NULL, where it is the same text.
    Returns 1; 0 without an exception where the octets are no UTF-8; -1 with an exception. */
 static int
@@ -123,15 +139,22 @@ enum {
     BETWEEN = 20,
 };
 
-/* What was read of a method that brings content, and of the content behind it. */
-struct content {
+/* A unit, as it was found in the octets. What a method doesn't have isn't set. */
+struct unit {
     const unsigned char *data;
     Py_ssize_t length;
     int64_t body_max;
     int64_t other_max;
     uint32_t number;
+    uint64_t tag;
+    /* Redelivered, or multiple; mandatory, and 2 for immediate. */
+    unsigned char bits;
+    /* Consumer tag, exchange and routing key: where their octets begin, and how many they are. */
+    Py_ssize_t at[3];
+    Py_ssize_t counts[3];
     Py_ssize_t raw;
     Py_ssize_t raw_end;
+    /* Where the body begins; -1 where it hasn't come. */
     Py_ssize_t body;
     uint64_t size;
     Py_ssize_t end;
@@ -141,7 +164,7 @@ struct content {
    usual one: a header of the same channel, and no body or one frame of it. `later` allows that a large body hasn't
    come; then `body` is -1. */
 static int
-find_content(struct content *it, Py_ssize_t stop, int later)
+find_content(struct unit *it, Py_ssize_t stop, int later)
 {
     const unsigned char *data = it->data;
     if (it->length - stop < BETWEEN + 1) {
@@ -184,14 +207,101 @@ find_content(struct content *it, Py_ssize_t stop, int later)
     return data[last] == FRAME_END;
 }
 
+/* Finds a short string at `*next`, in front of `stop`, and `*next` behind it, which may be beyond. */
+static int
+find_name(struct unit *it, int index, Py_ssize_t *next, Py_ssize_t stop)
+{
+    if (*next >= stop) {
+        return 0;
+    }
+    it->at[index] = *next + 1;
+    it->counts[index] = it->data[*next];
+    *next += 1 + it->counts[index];
+    return 1;
+}
+
+/* Each finds its method at `pos`, whose payload of `size` octets is there, with its content. Returns whether it is the
+   usual one. */
+static int
+find_deliver(struct unit *it, Py_ssize_t pos, uint32_t size)
+{
+    Py_ssize_t stop = pos + 7 + (Py_ssize_t)size;
+    Py_ssize_t next = pos + 11;
+    if (!find_name(it, 0, &next, stop) || stop - next < 9) {
+        return 0;
+    }
+    it->tag = read_u64(it->data + next);
+    it->bits = it->data[next + 8];
+    next += 9;
+    return find_name(it, 1, &next, stop) && find_name(it, 2, &next, stop) && next == stop && it->bits <= 1
+        && find_content(it, stop, 1);
+}
+
+static int
+find_publish(struct unit *it, Py_ssize_t pos, uint32_t size)
+{
+    Py_ssize_t stop = pos + 7 + (Py_ssize_t)size;
+    Py_ssize_t next = pos + 13;
+    if (!find_name(it, 1, &next, stop) || !find_name(it, 2, &next, stop) || next + 1 != stop) {
+        return 0;
+    }
+    it->bits = it->data[next];
+    return it->data[pos + 11] == 0 && it->data[pos + 12] == 0 && it->bits <= 3 && find_content(it, stop, 0);
+}
+
+static int
+find_ack(struct unit *it, Py_ssize_t pos)
+{
+    const unsigned char *at = it->data + pos;
+    if (it->length - pos < ACK_SIZE + OVERHEAD || read_u32(at + 3) != ACK_SIZE || at[19] > 1 || at[20] != FRAME_END) {
+        return 0;
+    }
+    it->tag = read_u64(at + 11);
+    it->bits = at[19];
+    it->end = pos + ACK_SIZE + OVERHEAD;
+    return 1;
+}
+
+/* Finds the unit at `pos`. Returns DELIVER, PUBLISH or ACK for a usual one, FRAME_BODY for the begin of a body frame,
+   else 0. */
+static int
+find_unit(struct unit *it, Py_ssize_t pos)
+{
+    if (it->length - pos <= ID_END) {
+        return 0;
+    }
+    const unsigned char *at = it->data + pos;
+    uint32_t size = read_u32(at + 3);
+    it->number = read_u16(at + 1);
+    if (at[0] == FRAME_BODY) {
+        it->size = size;
+        return FRAME_BODY;
+    }
+    if (at[0] != FRAME_METHOD || read_u16(at + 7) != CLASS_BASIC) {
+        return 0;
+    }
+    uint32_t method = read_u16(at + 9);
+    if (method == ACK) {
+        return find_ack(it, pos) ? ACK : 0;
+    }
+    /* The whole method has to be there: whatever is read of it lies in front of its end. */
+    if ((int64_t)size > it->other_max || (uint64_t)(it->length - pos) < (uint64_t)size + OVERHEAD) {
+        return 0;
+    }
+    if (method == DELIVER) {
+        return find_deliver(it, pos, size) ? DELIVER : 0;
+    }
+    return method == PUBLISH && find_publish(it, pos, size) ? PUBLISH : 0;
+}
+
 static PyObject *
-octets_of(const struct content *it, Py_ssize_t start, Py_ssize_t stop)
+octets_of(const struct unit *it, Py_ssize_t start, Py_ssize_t stop)
 {
     return PyBytes_FromStringAndSize((const char *)it->data + start, stop - start);
 }
 
 static PyObject *
-body_of(const struct content *it)
+body_of(const struct unit *it)
 {
     return it->body < 0 ? Py_NewRef(Py_None) : octets_of(it, it->body, it->body + (Py_ssize_t)it->size);
 }
@@ -212,39 +322,12 @@ has_texts(PyObject *known, Py_ssize_t first, Py_ssize_t stop)
 }
 
 static PyObject *
-read_deliver(struct content *it, Py_ssize_t pos, uint32_t size, PyObject *known)
+deliver_of(const struct unit *it, PyObject *known)
 {
-    const unsigned char *data = it->data;
-    Py_ssize_t stop = pos + 7 + (Py_ssize_t)size;
-    PyObject *channel = NULL;
     PyObject *names[3] = {NULL, NULL, NULL};
     PyObject *found = NULL;
     PyObject *unit = NULL;
-    Py_ssize_t at[3];
-    Py_ssize_t counts[3];
-    Py_ssize_t next = pos + 11;
-    uint64_t tag = 0;
-    unsigned char redelivered = 0;
-    for (int index = 0; index < 3; index++) {
-        if (next >= stop) {
-            Py_RETURN_NONE;
-        }
-        at[index] = next + 1;
-        counts[index] = data[next];
-        next += 1 + counts[index];
-        if (index == 0) {
-            if (stop - next < 9) {
-                Py_RETURN_NONE;
-            }
-            tag = read_u64(data + next);
-            redelivered = data[next + 8];
-            next += 9;
-        }
-    }
-    if (next != stop || redelivered > 1 || !find_content(it, stop, 1)) {
-        Py_RETURN_NONE;
-    }
-    channel = PyLong_FromUnsignedLong(it->number);
+    PyObject *channel = PyLong_FromUnsignedLong(it->number);
     if (channel == NULL) {
         return NULL;
     }
@@ -258,7 +341,7 @@ read_deliver(struct content *it, Py_ssize_t pos, uint32_t size, PyObject *known)
     }
     for (int index = 0; index < 3; index++) {
         PyObject *before = same ? PyTuple_GET_ITEM(known, index + 1) : NULL;
-        int status = text_of(data + at[index], counts[index], before, &names[index]);
+        int status = text_of(it->data + it->at[index], it->counts[index], before, &names[index]);
         if (status <= 0) {
             if (status == 0) {
                 unit = Py_NewRef(Py_None);
@@ -277,8 +360,8 @@ read_deliver(struct content *it, Py_ssize_t pos, uint32_t size, PyObject *known)
     }
     PUT(unit, 0, PyLong_FromLong(DELIVER));
     PUT(unit, 1, Py_NewRef(found));
-    PUT(unit, 2, PyLong_FromUnsignedLongLong(tag));
-    PUT(unit, 3, PyBool_FromLong(redelivered));
+    PUT(unit, 2, PyLong_FromUnsignedLongLong(it->tag));
+    PUT(unit, 3, PyBool_FromLong(it->bits));
     PUT(unit, 4, octets_of(it, it->raw, it->raw_end));
     PUT(unit, 5, body_of(it));
     PUT(unit, 6, PyLong_FromUnsignedLongLong(it->size));
@@ -296,34 +379,18 @@ done:
 }
 
 static PyObject *
-read_publish(struct content *it, Py_ssize_t pos, uint32_t size, PyObject *known)
+publish_of(const struct unit *it, PyObject *known)
 {
-    const unsigned char *data = it->data;
-    Py_ssize_t stop = pos + 7 + (Py_ssize_t)size;
     PyObject *names[2] = {NULL, NULL};
     PyObject *route = NULL;
     PyObject *unit = NULL;
-    Py_ssize_t at[2];
-    Py_ssize_t counts[2];
-    Py_ssize_t next = pos + 13;
-    for (int index = 0; index < 2; index++) {
-        if (next >= stop) {
-            Py_RETURN_NONE;
-        }
-        at[index] = next + 1;
-        counts[index] = data[next];
-        next += 1 + counts[index];
-    }
-    if (next + 1 != stop || data[pos + 11] != 0 || data[pos + 12] != 0 || data[next] > 3 || !find_content(it, stop, 0)) {
-        Py_RETURN_NONE;
-    }
-    PyObject *mandatory = data[next] & 1 ? Py_True : Py_False;
-    PyObject *immediate = data[next] & 2 ? Py_True : Py_False;
+    PyObject *mandatory = it->bits & 1 ? Py_True : Py_False;
+    PyObject *immediate = it->bits & 2 ? Py_True : Py_False;
     int same = has_texts(known, 0, 2);
     int all = same && PyTuple_GET_ITEM(known, 2) == mandatory && PyTuple_GET_ITEM(known, 3) == immediate;
     for (int index = 0; index < 2; index++) {
         PyObject *before = same ? PyTuple_GET_ITEM(known, index) : NULL;
-        int status = text_of(data + at[index], counts[index], before, &names[index]);
+        int status = text_of(it->data + it->at[index + 1], it->counts[index + 1], before, &names[index]);
         if (status <= 0) {
             if (status == 0) {
                 unit = Py_NewRef(Py_None);
@@ -357,21 +424,17 @@ done:
 }
 
 static PyObject *
-read_ack(const unsigned char *at, Py_ssize_t left, Py_ssize_t pos)
+ack_of(const struct unit *it)
 {
-    if (left < ACK_SIZE + OVERHEAD || read_u32(at + 3) != ACK_SIZE
-        || read_u32(at + 7) != ((uint32_t)CLASS_BASIC << 16 | ACK) || at[19] > 1 || at[20] != FRAME_END) {
-        Py_RETURN_NONE;
-    }
     PyObject *unit = PyTuple_New(5);
     if (unit == NULL) {
         return NULL;
     }
     PUT(unit, 0, PyLong_FromLong(ACK));
-    PUT(unit, 1, PyLong_FromUnsignedLong(read_u16(at + 1)));
-    PUT(unit, 2, PyLong_FromUnsignedLongLong(read_u64(at + 11)));
-    PUT(unit, 3, PyBool_FromLong(at[19]));
-    PUT(unit, 4, PyLong_FromSsize_t(pos + ACK_SIZE + OVERHEAD));
+    PUT(unit, 1, PyLong_FromUnsignedLong(it->number));
+    PUT(unit, 2, PyLong_FromUnsignedLongLong(it->tag));
+    PUT(unit, 3, PyBool_FromLong(it->bits));
+    PUT(unit, 4, PyLong_FromSsize_t(it->end));
     return unit;
 fail:
     Py_DECREF(unit);
@@ -379,15 +442,15 @@ fail:
 }
 
 static PyObject *
-read_body(const unsigned char *at)
+begin_of(const struct unit *it)
 {
     PyObject *unit = PyTuple_New(3);
     if (unit == NULL) {
         return NULL;
     }
     PUT(unit, 0, PyLong_FromLong(FRAME_BODY));
-    PUT(unit, 1, PyLong_FromUnsignedLong(read_u16(at + 1)));
-    PUT(unit, 2, PyLong_FromUnsignedLong(read_u32(at + 3)));
+    PUT(unit, 1, PyLong_FromUnsignedLong(it->number));
+    PUT(unit, 2, PyLong_FromUnsignedLongLong(it->size));
     return unit;
 fail:
     Py_DECREF(unit);
@@ -413,46 +476,444 @@ scan_content(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t narg
     if (!takes("scan_content", 5, nargs) || !reads("scan_content", args[0])) {
         return NULL;
     }
-    Py_ssize_t pos = PyLong_AsSsize_t(args[1]);
-    if (pos == -1 && PyErr_Occurred()) {
+    Py_ssize_t pos = 0;
+    struct unit it = {.data = (const unsigned char *)PyBytes_AS_STRING(args[0]), .length = PyBytes_GET_SIZE(args[0])};
+    if (place_of("scan_content", args[1], &pos) < 0 || bound_of(args[2], &it.body_max) < 0
+        || bound_of(args[3], &it.other_max) < 0) {
         return NULL;
     }
-    if (pos < 0) {
-        PyErr_Format(PyExc_ValueError, "scan_content reads from 0 on, not from %zd", pos);
+    switch (find_unit(&it, pos)) {
+    case DELIVER:
+        return deliver_of(&it, args[4]);
+    case PUBLISH:
+        return publish_of(&it, args[4]);
+    case ACK:
+        return ack_of(&it);
+    case FRAME_BODY:
+        return begin_of(&it);
+    default:
+        Py_RETURN_NONE;
+    }
+}
+
+/* Rows of many units of 0-8 and 0-9-1 */
+
+enum {
+    /* What a row may have of a unit. First numbers, ... */
+    SEQ,
+    CHANNEL,
+    SIZE,
+    OFFSET,
+    TAG,
+    BODY_SIZE,
+    NUMBERS,
+    /* ... then what is true or false, ... */
+    FIRST_BIT = NUMBERS,
+    SECOND_BIT,
+    /* ... and objects: those of the instant, which all units of a call share, and texts. */
+    AT_NS,
+    TS,
+    MOMENT,
+    CONSUMER_TAG,
+    EXCHANGE,
+    ROUTING_KEY,
+    MESSAGE,
+    VALUES,
+    OBJECTS = VALUES - AT_NS,
+    /* The decimal digits of 64 bits. */
+    DIGITS = 20,
+    MOST_PARTS = 64,
+};
+
+/* A text that was found for octets. The next unit mostly has the same ones. */
+struct kept {
+    const unsigned char *at;
+    Py_ssize_t count;
+};
+
+/* What becomes rows, and what rows are made of. All references but `objects` belong to the caller's arguments. */
+struct rows {
+    struct unit unit;
+    /* Where rows go, and what stands in front of each. */
+    PyObject *rows;
+    PyObject *table;
+    /* The columns of a deliver, publish and ack; what makes a row of a tuple; texts of properties, and of names. */
+    PyObject *forms[3];
+    PyObject *make;
+    PyObject *texts;
+    PyObject *names;
+    /* The channels that are open, and the one that was found among them last; -1 for none. */
+    PyObject *channels;
+    int64_t open;
+    int64_t most;
+    uint64_t numbers[NUMBERS];
+    int bits[2];
+    PyObject *objects[OBJECTS];
+    struct kept kept[OBJECTS];
+};
+
+/* Sets the text of a name or of properties, which is a value of `known` by what `key` makes of the octets, unless they
+   are those of the unit before. Returns as `text_of`, 0 also where `known` has none. */
+static int
+set_text(struct rows *it, int value, Py_ssize_t at, Py_ssize_t count)
+{
+    struct kept *kept = &it->kept[value - AT_NS];
+    PyObject **object = &it->objects[value - AT_NS];
+    const unsigned char *octets = it->unit.data + at;
+    if (kept->at != NULL && kept->count == count && memcmp(kept->at, octets, (size_t)count) == 0) {
+        return 1;
+    }
+    PyObject *key = NULL;
+    PyObject *text = NULL;
+    if (value == MESSAGE) {
+        key = PyBytes_FromStringAndSize((const char *)octets, count);
+        text = key == NULL ? NULL : Py_XNewRef(PyDict_GetItemWithError(it->texts, key));
+    }
+    else {
+        int status = text_of(octets, count, NULL, &key);
+        if (status <= 0) {
+            return status;
+        }
+        text = PyObject_GetItem(it->names, key);
+    }
+    Py_XDECREF(key);
+    if (text == NULL) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    if (!PyUnicode_Check(text)) {
+        PyErr_Format(PyExc_TypeError, "a text of scan_rows is str, not %.100s", Py_TYPE(text)->tp_name);
+        Py_DECREF(text);
+        return -1;
+    }
+    Py_XSETREF(*object, text);
+    kept->at = octets;
+    kept->count = count;
+    return 1;
+}
+
+/* Whether the channel of the unit is open. Returns -1 with an exception. */
+static int
+is_open(struct rows *it)
+{
+    if (it->open == (int64_t)it->unit.number) {
+        return 1;
+    }
+    PyObject *number = PyLong_FromUnsignedLong(it->unit.number);
+    if (number == NULL) {
+        return -1;
+    }
+    int found = PySet_Contains(it->channels, number);
+    Py_DECREF(number);
+    if (found > 0) {
+        it->open = it->unit.number;
+    }
+    return found;
+}
+
+/* Sets the values of the unit at `pos`, which is a `method`. Returns as `set_text`. */
+static int
+set_values(struct rows *it, int method, Py_ssize_t pos)
+{
+    const struct unit *unit = &it->unit;
+    it->numbers[CHANNEL] = unit->number;
+    it->numbers[SIZE] = (uint64_t)(unit->end - pos);
+    it->numbers[TAG] = unit->tag;
+    it->numbers[BODY_SIZE] = unit->size;
+    it->bits[0] = unit->bits & 1;
+    it->bits[1] = unit->bits >> 1;
+    if (method == ACK) {
+        return 1;
+    }
+    int status = set_text(it, MESSAGE, unit->raw, unit->raw_end - unit->raw);
+    for (int index = method == DELIVER ? 0 : 1; index < 3 && status > 0; index++) {
+        status = set_text(it, CONSUMER_TAG + index, unit->at[index], unit->counts[index]);
+    }
+    return status;
+}
+
+/* The value that an item of a form stands for, below `VALUES`; -1 with a TypeError where it stands for none. */
+static int
+value_of(const struct rows *it, PyObject *item)
+{
+    long value = PyLong_Check(item) ? PyLong_AsLong(item) : -1;
+    if (value < 0 || value >= VALUES || (value >= AT_NS && it->objects[value - AT_NS] == NULL)) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "%.100R stands for no value of this unit", item);
+        return -1;
+    }
+    return (int)value;
+}
+
+/* A part of a line: a text, or else as many octets of ASCII. */
+struct part {
+    PyObject *text;
+    const void *octets;
+    Py_ssize_t count;
+};
+
+/* The decimal digits of a number, at the end of `room`. */
+static void
+write_digits(uint64_t number, char *room, struct part *part)
+{
+    char *at = room + DIGITS;
+    do {
+        *--at = (char)('0' + number % 10);
+        number /= 10;
+    } while (number != 0);
+    part->octets = at;
+    part->count = room + DIGITS - at;
+}
+
+/* What an item of a line says, with `room` for digits. Returns -1 with an exception. */
+static int
+part_of(const struct rows *it, PyObject *item, char *room, struct part *part)
+{
+    part->text = NULL;
+    if (!PyUnicode_Check(item)) {
+        int value = value_of(it, item);
+        if (value < 0) {
+            return -1;
+        }
+        if (value < NUMBERS) {
+            write_digits(it->numbers[value], room, part);
+            return 0;
+        }
+        if (value < AT_NS) {
+            int is_true = it->bits[value - FIRST_BIT];
+            part->octets = is_true ? "true" : "false";
+            part->count = is_true ? 4 : 5;
+            return 0;
+        }
+        item = it->objects[value - AT_NS];
+        if (!PyUnicode_Check(item)) {
+            PyErr_Format(PyExc_TypeError, "a line takes str, not %.100s", Py_TYPE(item)->tp_name);
+            return -1;
+        }
+    }
+    part->text = item;
+    part->octets = PyUnicode_DATA(item);
+    part->count = PyUnicode_GET_LENGTH(item);
+    return 0;
+}
+
+/* Writes a part into a new text that has room for it. Returns -1 with an exception. */
+static int
+write_part(PyObject *line, Py_ssize_t at, const struct part *part)
+{
+    if (PyUnicode_KIND(line) == PyUnicode_1BYTE_KIND) {
+        /* Then each part has one octet for a character. */
+        memcpy(PyUnicode_1BYTE_DATA(line) + at, part->octets, (size_t)part->count);
+        return 0;
+    }
+    if (part->text != NULL) {
+        return PyUnicode_CopyCharacters(line, at, part->text, 0, part->count) < 0 ? -1 : 0;
+    }
+    for (Py_ssize_t index = 0; index < part->count; index++) {
+        PyUnicode_WRITE(PyUnicode_KIND(line), PyUnicode_DATA(line), at + index, ((const char *)part->octets)[index]);
+    }
+    return 0;
+}
+
+/* The text that `items` say one after the other: each is a text, or the number of a value. */
+static PyObject *
+line_of(const struct rows *it, PyObject *items)
+{
+    struct part parts[MOST_PARTS];
+    char rooms[MOST_PARTS][DIGITS];
+    Py_ssize_t count = PyTuple_GET_SIZE(items);
+    if (count > MOST_PARTS) {
+        PyErr_Format(PyExc_TypeError, "a line has at most %d parts, not %zd", MOST_PARTS, count);
         return NULL;
     }
-    struct content it = {.data = (const unsigned char *)PyBytes_AS_STRING(args[0]), .length = PyBytes_GET_SIZE(args[0])};
-    if (bound_of(args[2], &it.body_max) < 0 || bound_of(args[3], &it.other_max) < 0) {
+    Py_ssize_t length = 0;
+    Py_UCS4 largest = 127;
+    for (Py_ssize_t index = 0; index < count; index++) {
+        struct part *part = &parts[index];
+        if (part_of(it, PyTuple_GET_ITEM(items, index), rooms[index], part) < 0) {
+            return NULL;
+        }
+        length += part->count;
+        if (part->text != NULL && PyUnicode_MAX_CHAR_VALUE(part->text) > largest) {
+            largest = PyUnicode_MAX_CHAR_VALUE(part->text);
+        }
+    }
+    PyObject *line = PyUnicode_New(length, largest);
+    Py_ssize_t at = 0;
+    for (Py_ssize_t index = 0; index < count && line != NULL; index++) {
+        if (write_part(line, at, &parts[index]) < 0) {
+            Py_CLEAR(line);
+        }
+        at += parts[index].count;
+    }
+    return line;
+}
+
+/* The value of a column. */
+static PyObject *
+column_of(const struct rows *it, PyObject *item)
+{
+    if (PyTuple_CheckExact(item)) {
+        return line_of(it, item);
+    }
+    if (!PyLong_CheckExact(item)) {
+        return Py_NewRef(item);
+    }
+    int value = value_of(it, item);
+    if (value < 0) {
         return NULL;
     }
-    if (pos >= it.length || it.length - pos <= ID_END) {
-        Py_RETURN_NONE;
+    if (value < NUMBERS) {
+        return PyLong_FromUnsignedLongLong(it->numbers[value]);
     }
-    const unsigned char *at = it.data + pos;
-    Py_ssize_t left = it.length - pos;
-    if (at[0] == FRAME_BODY) {
-        return read_body(at);
+    return value < AT_NS ? PyBool_FromLong(it->bits[value - FIRST_BIT]) : Py_NewRef(it->objects[value - AT_NS]);
+}
+
+/* Appends the row of the unit whose values are set. Returns -1 with an exception. */
+static int
+append_row(const struct rows *it, PyObject *form)
+{
+    int status = -1;
+    PyObject *entry = NULL;
+    PyObject *row = PyTuple_New(PyTuple_GET_SIZE(form));
+    if (row == NULL) {
+        return -1;
     }
-    if (at[0] != FRAME_METHOD) {
-        Py_RETURN_NONE;
+    for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(form); index++) {
+        PUT(row, index, column_of(it, PyTuple_GET_ITEM(form, index)));
     }
-    uint32_t method = read_u32(at + 7);
-    uint32_t size = read_u32(at + 3);
-    if (method == ((uint32_t)CLASS_BASIC << 16 | ACK)) {
-        return read_ack(at, left, pos);
+    if (it->make != Py_None) {
+        Py_SETREF(row, PyObject_CallOneArg(it->make, row));
+        if (row == NULL) {
+            return -1;
+        }
     }
-    /* The whole method has to be there: whatever is read of it lies in front of its end. */
-    if ((int64_t)size > it.other_max || (uint64_t)left < (uint64_t)size + OVERHEAD) {
-        Py_RETURN_NONE;
+    entry = PyTuple_Pack(2, it->table, row);
+    if (entry != NULL) {
+        status = PyList_Append(it->rows, entry);
     }
-    it.number = read_u16(at + 1);
-    if (method == ((uint32_t)CLASS_BASIC << 16 | DELIVER)) {
-        return read_deliver(&it, pos, size, args[4]);
+    Py_XDECREF(entry);
+fail:
+    Py_DECREF(row);
+    return status;
+}
+
+/* Reads what scan_rows is given. Returns -1 with an exception; references in `objects` are new ones. */
+static int
+read_arguments(struct rows *it, PyObject *const *args)
+{
+    PyObject *instant = args[9];
+    PyObject *plan = args[10];
+    if (bound_of(args[2], &it->unit.body_max) < 0 || bound_of(args[3], &it->unit.other_max) < 0
+        || bound_of(args[4], &it->most) < 0) {
+        return -1;
     }
-    if (method == ((uint32_t)CLASS_BASIC << 16 | PUBLISH)) {
-        return read_publish(&it, pos, size, args[4]);
+    if (!PyAnySet_Check(args[8]) || !PyTuple_CheckExact(instant) || PyTuple_GET_SIZE(instant) != 3
+        || !PyTuple_CheckExact(plan) || PyTuple_GET_SIZE(plan) != 7 || !PyDict_Check(PyTuple_GET_ITEM(plan, 4))
+        || !PyList_Check(args[11])) {
+        PyErr_SetString(PyExc_TypeError, "scan_rows takes a set of channels, an instant of 3, a plan of 7 and a list");
+        return -1;
     }
-    Py_RETURN_NONE;
+    for (int index = 0; index < 3; index++) {
+        PyObject *form = PyTuple_GET_ITEM(plan, index);
+        if (form != Py_None && !PyTuple_CheckExact(form)) {
+            PyErr_Format(PyExc_TypeError, "a form of scan_rows is a tuple or None, not %.100R", form);
+            return -1;
+        }
+        it->forms[index] = form;
+        it->objects[index] = Py_NewRef(PyTuple_GET_ITEM(instant, index));
+    }
+    it->make = PyTuple_GET_ITEM(plan, 3);
+    it->texts = PyTuple_GET_ITEM(plan, 4);
+    it->names = PyTuple_GET_ITEM(plan, 5);
+    it->table = PyTuple_GET_ITEM(plan, 6);
+    it->channels = args[8];
+    it->open = -1;
+    it->rows = args[11];
+    return 0;
+}
+
+PyDoc_STRVAR(scan_rows_doc,
+"scan_rows(data, pos, body_max, other_max, most, base, stop, seq, channels, instant, plan, rows, /)\n"
+"--\n"
+"\n"
+"Append the rows of the usual units of 0-8 or 0-9-1 from `pos` on, up to what isn't usual. Return where that begins,\n"
+"the number of the next unit, and the offset of its end if all that is unusual is an end behind `stop`, else 0.\n"
+"\n"
+"A body has at most `most` octets, and the channel is one of `channels`. `data` begins at the offset `base`; units that\n"
+"end behind the offset `stop` have another instant, which is (at_ns, ts, a text). `seq` is the first unit's number.\n"
+"`plan`: the forms of a deliver, publish and ack; make(tuple), or None where a row is the tuple; texts by the octets of\n"
+"properties, which are unusual without one; texts found with [name]; what stands before a row in its pair.\n"
+"A form is a tuple of columns, empty for no row, or None for a unit that isn't usual. A column is a tuple of parts that\n"
+"are joined, the number of a value, or itself. A part is str or the number of a value: 0 seq, 1 channel, 2 size,\n"
+"3 offset, 4 tag, 5 size of the body, 6 redelivered, mandatory or multiple, 7 immediate, 8 to 10 of the instant,\n"
+"11 consumer tag, 12 exchange, 13 routing key, 14 properties.\n"
+"Raises what make and [name] raise, behind the rows before it; TypeError, ValueError and OverflowError for other\n"
+"arguments.");
+
+static PyObject *
+scan_rows(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    Py_ssize_t pos = 0;
+    uint64_t places[3];
+    if (!takes("scan_rows", 12, nargs) || !reads("scan_rows", args[0]) || place_of("scan_rows", args[1], &pos) < 0) {
+        return NULL;
+    }
+    for (int index = 0; index < 3; index++) {
+        places[index] = PyLong_AsUnsignedLongLong(args[5 + index]);
+        if (places[index] == (uint64_t)-1 && PyErr_Occurred()) {
+            return NULL;
+        }
+    }
+    uint64_t base = places[0];
+    uint64_t stop = places[1];
+    uint64_t seq = places[2];
+    uint64_t later = 0;
+    struct rows it = {
+        .unit = {.data = (const unsigned char *)PyBytes_AS_STRING(args[0]), .length = PyBytes_GET_SIZE(args[0])},
+    };
+    int status = read_arguments(&it, args);
+    while (status >= 0) {
+        PyObject *form = Py_None;
+        int method = find_unit(&it.unit, pos);
+        if (method == DELIVER && it.unit.body >= 0) {
+            form = it.forms[0];
+        }
+        else if (method == PUBLISH) {
+            form = it.forms[1];
+        }
+        else if (method == ACK) {
+            form = it.forms[2];
+        }
+        if (form == Py_None || (method != ACK && (int64_t)it.unit.size > it.most)) {
+            break;
+        }
+        status = is_open(&it);
+        if (status <= 0) {
+            break;
+        }
+        if (base + (uint64_t)it.unit.end > stop) {
+            later = base + (uint64_t)it.unit.end;
+            break;
+        }
+        it.numbers[SEQ] = seq;
+        it.numbers[OFFSET] = base + (uint64_t)pos;
+        status = set_values(&it, method, pos);
+        if (status > 0 && PyTuple_GET_SIZE(form) > 0) {
+            status = append_row(&it, form) < 0 ? -1 : 1;
+        }
+        if (status <= 0) {
+            break;
+        }
+        pos = it.unit.end;
+        seq += 1;
+    }
+    for (int index = 0; index < OBJECTS; index++) {
+        Py_XDECREF(it.objects[index]);
+    }
+    if (status < 0) {
+        return NULL;
+    }
+    return Py_BuildValue("(nKK)", pos, (unsigned long long)seq, (unsigned long long)later);
 }
 
 /* The field tables of 0-8 and 0-9-1 */
@@ -767,6 +1228,8 @@ scan_table(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 enum {
     /* The most octets of a delivery-tag. */
     LONGEST_TAG = 32,
+    /* The format code of a list with one octet for its size. */
+    SHORT_LIST = 0xC0,
 };
 
 /* What the values of a list are read into. The references belong to the caller's tuple. */
@@ -778,6 +1241,17 @@ struct plan {
     PyObject *timestamp;
     PyObject *accepted;
 };
+
+/* The text of these octets; NULL without an exception where they aren't ASCII. */
+static PyObject *
+ascii_of(const unsigned char *octets, Py_ssize_t count)
+{
+    PyObject *text = PyUnicode_DecodeASCII((const char *)octets, count, NULL);
+    if (text == NULL && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
+        PyErr_Clear();
+    }
+    return text;
+}
 
 /* The symbol of these octets: that of `symbols`, or what `symbol` makes of their text. Returns as `text_of`. */
 static int
@@ -795,13 +1269,9 @@ symbol_of(const struct plan *plan, const unsigned char *octets, Py_ssize_t count
     if (PyErr_Occurred()) {
         return -1;
     }
-    PyObject *text = PyUnicode_DecodeASCII((const char *)octets, count, NULL);
+    PyObject *text = ascii_of(octets, count);
     if (text == NULL) {
-        if (!PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
-            return -1;
-        }
-        PyErr_Clear();
-        return 0;
+        return PyErr_Occurred() ? -1 : 0;
     }
     *value = PyObject_CallOneArg(plan->symbol, text);
     Py_DECREF(text);
@@ -932,20 +1402,22 @@ read_field(const struct plan *plan, unsigned char kind, const unsigned char *dat
     return *value == NULL ? -1 : 1;
 }
 
-/* The octets of a list at `*pos`, in front of `end`: the number of its fields, where they end, and `*pos` at the first.
-   Returns whether it is there, and whole. */
+/* The octets of a list or map at `*pos`, in front of `end`, whose format code with one octet for the size is `code`: the
+   number of its fields, or of keys and values, where they end, and `*pos` at the first. Returns whether it is there, and
+   whole. */
 static int
-open_list(const unsigned char *data, Py_ssize_t *pos, Py_ssize_t end, Py_ssize_t *stop, uint32_t *count)
+open_compound(const unsigned char *data, unsigned char code, Py_ssize_t *pos, Py_ssize_t end, Py_ssize_t *stop,
+              uint32_t *count)
 {
     Py_ssize_t left = end - *pos;
     const unsigned char *at = data + *pos;
-    if (left >= 3 && at[0] == 0xC0) {
+    if (left >= 3 && at[0] == code) {
         *count = at[2];
         *stop = *pos + 2 + at[1];
         *pos += 3;
         return *stop <= end;
     }
-    if (left >= 9 && at[0] == 0xD0 && read_u32(at + 1) <= (uint64_t)left - 5) {
+    if (left >= 9 && at[0] == (code | 0x10) && read_u32(at + 1) <= (uint64_t)left - 5) {
         *count = read_u32(at + 5);
         *stop = *pos + 5 + (Py_ssize_t)read_u32(at + 1);
         *pos += 9;
@@ -1003,7 +1475,7 @@ scan_list(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
         Py_RETURN_NONE;
     }
     const unsigned char *data = (const unsigned char *)PyBytes_AS_STRING(args[0]);
-    if (!open_list(data, &pos, end, &stop, &count) || count > (uint64_t)plan.count) {
+    if (!open_compound(data, SHORT_LIST, &pos, end, &stop, &count) || count > (uint64_t)plan.count) {
         Py_RETURN_NONE;
     }
     PyObject *found = PyTuple_New(plan.count + 2);
@@ -1039,9 +1511,219 @@ fail:
     return NULL;
 }
 
+/* The maps of 1.0 */
+
+enum {
+    /* Their format codes, and those of what is in them most often. */
+    SHORT_MAP = 0xC1,
+    SHORT_BINARY = 0xA0,
+    SHORT_STRING = 0xA1,
+    SHORT_SYMBOL = 0xA3,
+    /* The most keys and values of a map. */
+    MOST_ENTRIES = 65536,
+};
+
+/* What makes the values that Python has no class for, each of one value. References belong to the caller's tuple. */
+struct makers {
+    PyObject *symbol;
+    PyObject *timestamp;
+    PyObject *int32;
+    PyObject *uint32;
+    PyObject *ulong64;
+};
+
+/* What `make` makes of a value, whose reference it takes. Returns as `read_value`. */
+static int
+made_of(PyObject *make, PyObject *of, PyObject **value)
+{
+    if (of == NULL) {
+        return -1;
+    }
+    *value = PyObject_CallOneArg(make, of);
+    Py_DECREF(of);
+    return *value == NULL ? -1 : 1;
+}
+
+/* The value whose format code stands at `*pos`, in front of `stop`, and `*pos` behind it. Returns as `read_value`. */
+static int
+read_plain(const struct makers *it, const unsigned char *data, Py_ssize_t *pos, Py_ssize_t stop, PyObject **value)
+{
+    if (*pos >= stop) {
+        return 0;
+    }
+    unsigned char code = data[*pos];
+    Py_ssize_t at = *pos + 1;
+    Py_ssize_t size = 0;
+    switch (code) {
+    case 0x40:
+    case 0x41:
+    case 0x42:
+        break;
+    case 0x52:
+    case 0x53:
+    case 0x54:
+    case 0x55:
+        size = 1;
+        break;
+    case 0x81:
+    case 0x82:
+    case 0x83:
+        size = 8;
+        break;
+    case SHORT_BINARY:
+    case SHORT_STRING:
+    case SHORT_SYMBOL:
+        if (at == stop) {
+            return 0;
+        }
+        size = data[at];
+        at += 1;
+        break;
+    default:
+        return 0;
+    }
+    if (size > stop - at) {
+        return 0;
+    }
+    const unsigned char *here = data + at;
+    *pos = at + size;
+    switch (code) {
+    case 0x40:
+        *value = Py_NewRef(Py_None);
+        break;
+    case 0x41:
+    case 0x42:
+        *value = PyBool_FromLong(code == 0x41);
+        break;
+    case 0x52:
+        return made_of(it->uint32, PyLong_FromLong(here[0]), value);
+    case 0x53:
+        return made_of(it->ulong64, PyLong_FromLong(here[0]), value);
+    case 0x54:
+        return made_of(it->int32, PyLong_FromLong((long)here[0] - (here[0] & 0x80 ? 0x100 : 0)), value);
+    case 0x55:
+        *value = PyLong_FromLong((long)here[0] - (here[0] & 0x80 ? 0x100 : 0));
+        break;
+    case 0x81:
+        *value = signed_of(here);
+        break;
+    case 0x82:
+        *value = float_of(here, 8);
+        break;
+    case 0x83:
+        return made_of(it->timestamp, signed_of(here), value);
+    case SHORT_STRING:
+        return text_of(here, size, NULL, value);
+    case SHORT_SYMBOL: {
+        PyObject *text = ascii_of(here, size);
+        return text == NULL && !PyErr_Occurred() ? 0 : made_of(it->symbol, text, value);
+    }
+    default: /* SHORT_BINARY */
+        *value = PyBytes_FromStringAndSize((const char *)here, size);
+        break;
+    }
+    return *value == NULL ? -1 : 1;
+}
+
+/* The keys and values between `pos` and `stop` as a dict; each key is a short string or symbol, whose format code is
+   `key`. Returns as `read_value`. */
+static int
+read_entries(const struct makers *it, const unsigned char *data, Py_ssize_t pos, Py_ssize_t stop, int key,
+             PyObject **values)
+{
+    PyObject *found = PyDict_New();
+    if (found == NULL) {
+        return -1;
+    }
+    int status = 1;
+    while (pos < stop && status > 0) {
+        PyObject *name = NULL;
+        PyObject *value = NULL;
+        status = data[pos] == key ? read_plain(it, data, &pos, stop, &name) : 0;
+        if (status > 0) {
+            status = read_plain(it, data, &pos, stop, &value);
+        }
+        if (status > 0 && PyDict_SetItem(found, name, value) < 0) {
+            status = -1;
+        }
+        Py_XDECREF(name);
+        Py_XDECREF(value);
+    }
+    if (status <= 0) {
+        Py_DECREF(found);
+        return status;
+    }
+    *values = found;
+    return 1;
+}
+
+PyDoc_STRVAR(scan_map_doc,
+"scan_map(data, pos, end, key, makers, /)\n"
+"--\n"
+"\n"
+"The map of 1.0 at `pos`, in front of `end`, as a dict, and where it ends. None for what isn't usual, or wrong, and for\n"
+"octets that aren't bytes.\n"
+"\n"
+"`key` is the format code of all keys: 0xa1 for str, 0xa3 for symbols. `makers` make a symbol of its text, a timestamp of\n"
+"milliseconds, and an int, uint and ulong. Raises what these raise, TypeError for arguments of other types,\n"
+"OverflowError.");
+
+static PyObject *
+scan_map(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    if (!takes("scan_map", 5, nargs)) {
+        return NULL;
+    }
+    Py_ssize_t places[3];
+    for (int index = 0; index < 3; index++) {
+        places[index] = PyLong_AsSsize_t(args[index + 1]);
+        if (places[index] == -1 && PyErr_Occurred()) {
+            return NULL;
+        }
+    }
+    PyObject *given = args[4];
+    if (!PyTuple_CheckExact(given) || PyTuple_GET_SIZE(given) != 5) {
+        PyErr_Format(PyExc_TypeError, "scan_map's makers are a tuple of 5, not %.100R", given);
+        return NULL;
+    }
+    struct makers makers = {
+        .symbol = PyTuple_GET_ITEM(given, 0),
+        .timestamp = PyTuple_GET_ITEM(given, 1),
+        .int32 = PyTuple_GET_ITEM(given, 2),
+        .uint32 = PyTuple_GET_ITEM(given, 3),
+        .ulong64 = PyTuple_GET_ITEM(given, 4),
+    };
+    Py_ssize_t pos = places[0];
+    Py_ssize_t end = places[1];
+    Py_ssize_t key = places[2];
+    if (!PyBytes_Check(args[0]) || pos < 0 || end < pos || end > PyBytes_GET_SIZE(args[0])
+        || (key != SHORT_STRING && key != SHORT_SYMBOL)) {
+        Py_RETURN_NONE;
+    }
+    const unsigned char *data = (const unsigned char *)PyBytes_AS_STRING(args[0]);
+    Py_ssize_t stop = 0;
+    uint32_t count = 0;
+    if (!open_compound(data, SHORT_MAP, &pos, end, &stop, &count) || pos > stop || count > MOST_ENTRIES) {
+        Py_RETURN_NONE;
+    }
+    PyObject *values = NULL;
+    int status = read_entries(&makers, data, pos, stop, (int)key, &values);
+    if (status < 0) {
+        return NULL;
+    }
+    /* A key that comes twice is left to the pure text. */
+    if (status == 0 || 2 * (uint64_t)PyDict_GET_SIZE(values) != count) {
+        Py_XDECREF(values);
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue("(Nn)", values, stop);
+}
+
 static PyMethodDef functions[] = {
     {"scan_content", (PyCFunction)(void (*)(void))scan_content, METH_FASTCALL, scan_content_doc},
     {"scan_list", (PyCFunction)(void (*)(void))scan_list, METH_FASTCALL, scan_list_doc},
+    {"scan_map", (PyCFunction)(void (*)(void))scan_map, METH_FASTCALL, scan_map_doc},
+    {"scan_rows", (PyCFunction)(void (*)(void))scan_rows, METH_FASTCALL, scan_rows_doc},
     {"scan_table", (PyCFunction)(void (*)(void))scan_table, METH_FASTCALL, scan_table_doc},
     {NULL, NULL, 0, NULL},
 };

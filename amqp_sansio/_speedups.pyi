@@ -1,6 +1,6 @@
 """The functions of `_speedups.c`. Each equals a pure text, which is the reference."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 def scan_content(
@@ -28,6 +28,44 @@ def scan_list(
     /,
 ) -> tuple[Any, ...] | None:
     """The fields of a list of 1.0, as the `_read` of a composite type finds them; None for what isn't usual."""
+
+def scan_map(
+    data: bytes,
+    pos: int,
+    end: int,
+    key: int,
+    makers: tuple[
+        Callable[[str], Any], Callable[[int], Any], Callable[[int], Any], Callable[[int], Any], Callable[[int], Any]
+    ],
+    /,
+) -> tuple[dict[Any, Any], int] | None:
+    """A map of 1.0 and where it ends, as `read_properties` and `read_symbols` find them; None for what isn't usual."""
+
+def scan_rows(
+    data: bytes,
+    pos: int,
+    body_max: int,
+    other_max: int,
+    most: int,
+    base: int,
+    stop: int,
+    seq: int,
+    channels: set[int],
+    instant: tuple[int, int, str],
+    plan: tuple[
+        tuple[Any, ...] | None,
+        tuple[Any, ...] | None,
+        tuple[Any, ...] | None,
+        Callable[[tuple[Any, ...]], tuple[Any, ...]] | None,
+        dict[bytes, str],
+        Mapping[str, str],
+        str,
+    ],
+    rows: list[tuple[str, tuple[Any, ...]]],
+    /,
+) -> tuple[int, int, int]:
+    """The rows of the usual units of 0-8 or 0-9-1 from `pos` on, as the methods of ObserverLane append them; where the
+    first other unit begins, its number, and where it ends if only its time is another."""
 
 def scan_table(
     raw: bytes,

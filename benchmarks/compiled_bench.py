@@ -18,7 +18,7 @@ from typing import Final
 
 from amqp_sansio import COMPILED
 from amqp_sansio.amqp_0_9_1 import Table
-from amqp_sansio.amqp_1_0 import Properties
+from amqp_sansio.amqp_1_0 import Message, Properties
 from amqp_sansio.capture import Segment, read_segments
 from amqp_sansio.recorded.tables import replay_segments
 from benchmarks import amqp_1_0_bench, codec_bench, observer_bench
@@ -74,6 +74,18 @@ def _properties() -> Work:
     return decode
 
 
+def _map() -> Work:
+    """Reading application properties; the message's own octets aren't read again."""
+    octets = Message(b"", application_properties={"kind": "order", "attempt": 2, "urgent": True}).encode()
+    messages = [[Message.from_wire(octets) for _ in range(COUNT)] for _ in range(ROUNDS + 2)]
+
+    def decode() -> None:
+        for message in messages.pop():
+            message.application_properties.items()
+
+    return decode
+
+
 def _replay(version: str) -> Work:
     with tempfile.TemporaryDirectory() as folder:
         (capture, *_) = generate(Path(folder), 3_000_000, versions=(version,), sizes=(128,))
@@ -100,6 +112,7 @@ WORKS: Final[dict[str, Callable[[], Work]]] = {
     "1.0 decode lazy 128 B": partial(_messages, False),
     "1.0 decode eager 128 B": partial(_messages, True),
     "1.0 properties of 5 fields": _properties,
+    "1.0 application properties of 3 entries": _map,
     **{
         f"fast path, {name}": partial(_fast, name)
         for name in (

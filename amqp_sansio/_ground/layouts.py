@@ -18,7 +18,7 @@ OBSERVER: Final = 719238725
 """An observer of any version."""
 LIFECYCLE: Final = 4170861864
 """A lifecycle of messages."""
-REPLAY: Final = 3127589581
+REPLAY: Final = 1181084571
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""

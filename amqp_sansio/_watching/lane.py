@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias
 
 Unpacked: TypeAlias = tuple[Any, ...]
 """What a struct gives."""
+
+Plan: TypeAlias = tuple[
+    tuple[Any, ...] | None,
+    tuple[Any, ...] | None,
+    tuple[Any, ...] | None,
+    Callable[[tuple[Any, ...]], tuple[Any, ...]] | None,
+    dict[bytes, str],
+    Mapping[str, str],
+    str,
+]
+"""How the module in C makes the rows of one side's units, as `_speedups.c` explains it."""
 
 
 class Lane(Protocol):
@@ -18,6 +30,16 @@ class Lane(Protocol):
 
     texts: dict[bytes, str]
     """What `message` has said of properties, by their octets; whoever reads the octets looks here first."""
+
+    rows: list[tuple[str, tuple[Any, ...]]]
+    """Where the methods below append what they make."""
+    plans: tuple[Plan | None, Plan | None]
+    """Where the module in C runs: how it makes the rows of the server's units, and of the client's. None leaves them to
+    the methods."""
+
+    def instant(self, at_ns: int) -> tuple[int, int, str]:
+        """Return what `plans` need of a time: it in nanoseconds, in microseconds, and its part of a line."""
+        ...
 
     def message(self, octets: bytes, properties: Any) -> str:
         """Return what `texts` has for the octets of properties that can be read; it is never empty."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from .._compiled import COMPILED
 from ..endpoint import Side
 from ..printing import json_string
 from ..versions import AMQP_0_8, AMQP_0_9_1, AMQP_1_0
@@ -15,6 +16,7 @@ from .json_lines import Moments
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .._watching.lane import Plan
     from ..versions import Version
     from ._json import FieldWriter
 
@@ -23,6 +25,7 @@ _LONGEST: Final = 256
 """Most properties whose texts are kept, and most octets of each; four times as many characters of its text."""
 _HEAD: Final = "w, seq, at_ns, channel, size, offset, "
 _MESSAGE: Final = "message, body, body_size"
+_SENDERS: Final = ("w.server", "w.client")
 _EITHER: Final = "(w.client if client else w.server)"
 
 
@@ -94,6 +97,7 @@ class EventLane:
         "disposition",
         "label",
         "moment",
+        "plans",
         "protocol",
         "publish",
         "rows",
@@ -149,23 +153,52 @@ class EventLane:
             self.client, self.server = [
                 f',"sender":{encode(name)},"protocol":{encode(self.protocol)},"channel":' for name in names
             ]
+        self.plans: tuple[Plan | None, Plan | None] = (None, None)
         if version is AMQP_0_9_1 or version is AMQP_0_8:
             from .._classic.codec import methods
 
             for name, form in _CLASSIC.items():
-                record: Any = getattr(methods, form.record)
-                setattr(self, name, self._teller(form, self._fields.usual(record)))
+                setattr(self, name, self._teller(form, self._members(form, methods)))
+            if COMPILED:
+                self.plans = self._plan(False), self._plan(True)
         elif version is AMQP_1_0:
             for name, form in _AMQP_1_0.items():
-                setattr(self, name, self._teller(form, form.members))
+                setattr(self, name, self._teller(form, self._members(form, None)))
+
+    def _members(self, form: _Form, methods: Any) -> str:
+        """Return the part of a format string that makes the members of `fields`."""
+        members = self._fields.usual(getattr(methods, form.record)) if form.record else form.members
+        return (members + self._fields.usual_message if form.has_message else members).removeprefix(",")
 
     def _teller(self, form: _Form, members: str) -> Callable[..., None]:
         """Return the method that takes units of a form."""
         if self._wanted is not None and form.event not in self._wanted:
             return _pass_over
-        if form.has_message:
-            members += self._fields.usual_message
-        return partial(_teller(form, members.removeprefix(","), None if self._lines else self._names), self)
+        return partial(_teller(form, members, None if self._lines else self._names), self)
+
+    def _plan(self, client: bool) -> Plan | None:
+        """Return how the module in C makes the rows of one side's units; None where it can't."""
+        from .._classic.codec import methods
+        from ._plans import columns_of
+
+        known: dict[str, str | None] = {"w.begin": self.begin, "w.label": self.label, "w.protocol": self.protocol}
+        known["None"] = None
+        known |= dict.fromkeys((_EITHER, _SENDERS[client]), self.client if client else self.server)
+        names = None if self._lines else self._names
+        plan: list[tuple[Any, ...] | None] = []
+        for form in _CLASSIC.values():
+            if form.sender not in known:
+                plan.append(None)
+            elif self._wanted is not None and form.event not in self._wanted:
+                plan.append(())
+            else:
+                columns = columns_of(_expressions(form, self._members(form, methods), names), known)
+                if columns is None:
+                    return None
+                plan.append(columns)
+        deliver, publish, ack = plan
+        whole = names == NAMES["events"]
+        return deliver, publish, ack, _row if whole else None, self.texts, self.short, "events"
 
     def message(self, octets: bytes, properties: Any) -> str:
         """Return what properties say, and keep it."""
@@ -186,6 +219,12 @@ class EventLane:
         self.at_ns = at_ns
         self.moment = f',"ts":{self._moments(at_ns // 1000)},"ts_ns":{at_ns}'
 
+    def instant(self, at_ns: int) -> tuple[int, int, str]:
+        """Return what `plans` need of a time."""
+        if self._lines and at_ns != self.at_ns:
+            self.turn(at_ns)
+        return at_ns, at_ns // 1000, self.moment
+
     def __reduce__(self) -> tuple[type[EventLane], tuple[Any, ...]]:
         values = self.label, self._fields, self._names, self._lines, self._wanted, self._version, self._roles
         return EventLane, values
@@ -203,33 +242,39 @@ def _last(last: int | None) -> str:
 @lru_cache(maxsize=64)
 def _teller(form: _Form, members: str, names: tuple[str, ...] | None) -> Callable[..., None]:
     """Return the function that makes a unit's row, or without `names` its line; to make one takes a millisecond."""
-    unit = "content" if form.has_message else "method"
     signature = _HEAD + form.parameters + (_MESSAGE if form.has_message else "")
+    row = f"({', '.join(_expressions(form, members, names))},)"
+    whole = f"M(W, {row})" if names == NAMES["events"] else row
+    turn = " if at_ns != w.at_ns: w.turn(at_ns)\n" if names is None else ""
+    source = f"{turn} T = w.short\n w.rows.append(('events', {whole}))"
+    made: Callable[..., None] = compiled(signature, source, M=_tuple.__new__, W=ROWS["events"], L=_last)
+    return made
+
+
+def _expressions(form: _Form, members: str, names: tuple[str, ...] | None) -> list[str]:
+    """Return the expressions for the columns of a unit's row, or without `names` that for its line."""
+    unit = "content" if form.has_message else "method"
     if names is None:
         line = (
             f'{{w.begin}}{{seq}}{{w.moment}}{{{form.sender}}}{{channel}},"event":"{form.event}","size":{{size}},'
             f'"offset":{{offset}},"fields":{{{{{members}}}}},"answers":null,"unit":"{unit}"}}}}'
         )
-        source = f" if at_ns != w.at_ns: w.turn(at_ns)\n T = w.short\n w.rows.append(('events', (f'{line}',)))"
-    else:
-        values = {name: name for name in NAMES["events"]} | {
-            "connection": "w.label",
-            "ts": "at_ns // 1000",
-            "ts_ns": "at_ns",
-            "sender": form.sender,
-            "protocol": "w.protocol",
-            "event": repr(form.event),
-            "fields": f"f'{{{{{members}}}}}'",
-            "answers": "None",
-            "unit": repr(unit),
-        }
-        row = f"({', '.join([values[name] for name in names])},)"
-        whole = f"M(W, {row})" if names == NAMES["events"] else row
-        source = f" T = w.short\n w.rows.append(('events', {whole}))"
-    made: Callable[..., None] = compiled(signature, source, M=_tuple.__new__, W=ROWS["events"], L=_last)
-    return made
+        return [f"f'{line}'"]
+    values = {name: name for name in NAMES["events"]} | {
+        "connection": "w.label",
+        "ts": "at_ns // 1000",
+        "ts_ns": "at_ns",
+        "sender": form.sender,
+        "protocol": "w.protocol",
+        "event": repr(form.event),
+        "fields": f"f'{{{{{members}}}}}'",
+        "answers": "None",
+        "unit": repr(unit),
+    }
+    return [values[name] for name in names]
 
 
 _tuple: Any = tuple
+_row: Final = partial(_tuple.__new__, ROWS["events"])
 
 __all__ = ["EventLane"]

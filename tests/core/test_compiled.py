@@ -23,24 +23,27 @@ from amqp_sansio._classic.codec.content_reader import ContentReader
 from amqp_sansio._classic.codec.table import RABBIT as RABBIT_TABLES
 from amqp_sansio._classic.codec.table import SPEC_0_8, SPEC_0_9_1, Table, TableRules
 from amqp_sansio._classic.endpoint.fastpath import ClientFastPath
+from amqp_sansio._classic.observer import lane
 from amqp_sansio._ground.receive_buffer import ReceiveBuffer
 from amqp_sansio.amqp_0_9_1 import RABBIT, BasicAck, BasicDeliver, BasicPublish
 from amqp_sansio.amqp_1_0 import Accepted, Disposition, Flow, Properties, Symbol, Transfer
-from amqp_sansio.amqp_1_0.codec import composite, message, performatives
+from amqp_sansio.amqp_1_0.codec import composite, decode, fastpath, message, performatives
 from amqp_sansio.amqp_1_0.codec.faults import READ_FAULTS
 from amqp_sansio.testing.amqp_1_0 import records
 from tests.classic.endpoint.test_fast_path import receiving
 from tests.classic.endpoint.test_fast_path import recorded as octets_for
 from tests.kit.captures import carried
 from tests.kit.classic_values import table_values
+from tests.kit.conversations import packets_of
 from tests.kit.damage import BEHIND, FRONT, content, damaged, outcome, spoilt
-from tests.kit.observing import recorded, take
+from tests.kit.lanes import NAMES, events_of
+from tests.kit.observing import Talk, recorded, take
 from tests.kit.octets_classic import METHOD, body, frame, header
 from tests.kit.pair import structure, told
 from tests.test_fast_paths import TRAFFIC
 
 if TYPE_CHECKING or COMPILED:
-    from amqp_sansio._compiled import scan_content, scan_list, scan_table
+    from amqp_sansio._compiled import scan_content, scan_list, scan_map, scan_rows, scan_table
 
 if not COMPILED:
     pytest.skip("the module in C isn't built: make test-compiled builds and tests it", allow_module_level=True)
@@ -48,6 +51,7 @@ if not COMPILED:
 STANDING_IN: Final[tuple[tuple[Any, str, str], ...]] = (
     (ContentReader, "read", "_read"),
     (ClientFastPath, "following", "_known_following"),
+    (lane.ObserverLane, "run", "_run"),
     (Table, "_load", "_read"),
     (Flow, "fast_fields", "_read"),
     (Transfer, "fast_fields", "_read"),
@@ -72,6 +76,9 @@ def pure() -> Generator[None]:
         for word, kind in FRAMES.items():
             patch.setitem(composite.FAST, word, kind._read)
         patch.setattr(message, "_read_properties", Properties._read)
+        for module in (message, decode):
+            patch.setattr(module, "read_properties", fastpath._read_properties)
+            patch.setattr(module, "read_symbols", fastpath._read_symbols)
         yield
 
 
@@ -251,6 +258,223 @@ def test_what_two_units_have_in_common_is_one_object() -> None:
     assert scan(UNITS[0], 0, 2000, 2000, first)[1] is first
     route = scan(UNITS[1], 0, 2000, 2000, first)[2]
     assert scan(UNITS[1], 0, 2000, 2000, route)[2] is route
+
+
+TEXTS: Final = {b"\0\0": "plain", b"\x10\0\x02": "kept \u20ac"}
+"""Of properties."""
+INSTANT: Final = (5_000, 5, "now")
+LINE: Final = ("<", 0, ",", 1, ",", 2, ",", 3, ",", 10)
+"""What lines of all units have."""
+FORMS: Final[tuple[Any, ...]] = (
+    (*range(15), None, "text", (*LINE, 4, 6, 11, "\u00e9", 12, 13, 14, 5, ">")),
+    ((*LINE, 6, 7, ";", 12, 13, 14, 5),),
+    ((*LINE, 4, 6), 8, 9, ()),
+)
+"""All values in columns and in lines; those of a deliver are wider than one octet a character."""
+
+
+def _shown(item: Any, values: dict[int, Any]) -> Any:
+    """What an item of a form gives of a unit with these values."""
+    if type(item) is int:
+        return values[item]
+    if type(item) is not tuple:
+        return item
+    items: list[Any] = [*item]
+    parts = [each if isinstance(each, str) else values[each] for each in items]
+    return "".join([str(each).lower() if isinstance(each, bool) else str(each) for each in parts])
+
+
+def _row_by_row(octets: bytes, pos: int, bounds: Any, base: int, stop: int, seq: int, channels: Any, plan: Any) -> Any:
+    """Make rows one by one, of what `scan_content` reads, as `scan_rows` is to make them."""
+    forms, (make, texts, names, table) = plan[:3], plan[3:]
+    rows: list[Any] = []
+    while (unit := scan_content(octets, pos, bounds[0], bounds[1], None)) is not None:
+        end = unit[-1]
+        values: dict[int, Any] = {0: seq, 2: end - pos, 3: base + pos, 8: INSTANT[0], 9: INSTANT[1], 10: INSTANT[2]}
+        named: tuple[str, ...] = ()
+        raw: bytes = b""
+        body: bytes | None = b""
+        form = None
+        if unit[0] == 60:
+            form = forms[0]
+            (values[1], *rest), values[4], values[6], raw, body = unit[1:6]
+            named = tuple(rest)
+            # What the method has no field for.
+            values[7] = False
+        elif unit[0] == 40:
+            form = forms[1]
+            _, values[1], route, raw, body, _ = unit
+            named, (values[6], values[7]) = route[:2], route[2:]
+        elif unit[0] == 80:
+            form = forms[2]
+            _, values[1], values[4], values[6], _ = unit
+        if form is None or body is None or len(body) > bounds[2] or values[1] not in channels:
+            break
+        if base + end > stop:
+            return rows, (pos, seq, base + end)
+        values[5] = len(body)
+        if raw:
+            values[14] = texts.get(raw)
+            if values[14] is None:
+                break
+        values |= dict(zip((13, 12, 11), [names[name] for name in reversed(named)], strict=False))
+        if form:
+            row = tuple([_shown(item, values) for item in form])
+            rows.append((table, row if make is None else make(row)))
+        pos, seq = end, seq + 1
+    return rows, (pos, seq, 0)
+
+
+class Named(dict[str, str]):
+    """Texts that are made when they are asked for."""
+
+    def __missing__(self, name: str) -> str:
+        return f"[{name}]"
+
+
+def rows_of(
+    octets: bytes,
+    pos: int = 0,
+    *,
+    bounds: tuple[int, int, int] = (131_064, 131_064, 131_064),
+    base: int = 70,
+    stop: int = 1 << 40,
+    channels: Any = frozenset((1, 7, 0x1234)),
+    forms: tuple[Any, ...] = FORMS,
+    make: Any = None,
+) -> list[Any]:
+    """Return the rows of octets, which are those made one by one."""
+    plan: Any = (*forms, make, TEXTS, Named(), "events")
+    found: list[Any] = []
+    end = scan_rows(octets, pos, *bounds, base, stop, 3, channels, INSTANT, plan, found)
+    one_by_one, ended = _row_by_row(octets, pos, bounds, base, stop, 3, channels, plan)
+    assert typed(found) == typed(one_by_one)
+    assert typed(end) == typed(ended)
+    return found
+
+
+USUAL: Final = tuple([each for each in UNITS if len(each) < 1000 and each[0] == METHOD and rows_of(each)])
+
+
+def test_rows_of_many_units_are_those_made_one_by_one() -> None:
+    assert {unit[10] for unit in USUAL} == {40, 60, 80}
+    whole = b"".join(USUAL * 3)
+    assert len(rows_of(whole)) == 3 * len(USUAL)
+    assert len(rows_of(FRONT + whole + BEHIND, len(FRONT))) == 3 * len(USUAL)
+    # Each unit behind each other one, and in front of octets that are none.
+    for first in UNITS:
+        for second in UNITS:
+            rows_of(first + second + BEHIND)
+
+
+@pytest.mark.parametrize("unit", range(len(USUAL)))
+def test_rows_of_damaged_units_are_those_made_one_by_one(unit: int) -> None:
+    """Between units that are whole."""
+    kinds = [*damaged(USUAL[unit])]
+    for each in kinds[:: 1 + len(kinds) // 500]:
+        assert rows_of(USUAL[0] + each + USUAL[-1])
+
+
+def test_rows_end_at_every_time_and_bound() -> None:
+    whole = b"".join(USUAL)
+    counts: set[int] = set()
+    for stop in range(70, 72 + len(whole)):
+        counts.add(len(rows_of(whole, stop=stop)))
+    assert counts == {*range(len(USUAL) + 1)}
+    for bound in (-1, 0, 2, 4, 5, 2**31, 2**63, 2**70):
+        for place in range(3):
+            bounds = [131_064] * 3
+            bounds[place] = bound
+            rows_of(whole, bounds=(bounds[0], bounds[1], bounds[2]))
+    for channels in (set[int](), {1}, {7, 0x1234}, frozenset((1,))):
+        for unit in USUAL:
+            rows_of(unit + USUAL[0] + unit, channels=channels)
+    for place in (2**32, 2**63 - 1):
+        rows_of(whole, base=place, stop=2**64 - 1)
+
+
+def test_rows_are_what_the_forms_say() -> None:
+    whole = b"".join(USUAL * 2)
+    for place in range(3):
+        for other in (None, ()):
+            forms = [*FORMS]
+            forms[place] = other
+            assert len(rows_of(whole, forms=tuple(forms))) < 2 * len(USUAL)
+    assert {type(row) for _, row in rows_of(whole, make=list)} == {list}
+    for text in ("", "a", "\xff", "\u20ac", "\U0001f600"):
+        for row in rows_of(
+            whole, forms=tuple([((text, 0, 4 if form is not FORMS[1] else 6, text),) for form in FORMS])
+        ):
+            assert row[1][0].startswith(text) and row[1][0].endswith(text)
+
+
+@pytest.mark.parametrize("column", [-1, 15, 2**70, (True,) * 65, (15,), (8,), (None,), (b"",)])
+def test_columns_of_other_forms_are_refused(column: Any) -> None:
+    for unit in USUAL:
+        with pytest.raises(TypeError):
+            rows_of(unit, forms=((column,),) * 3)
+
+
+OTHERS: Final[tuple[Any, ...]] = (
+    *((place, "", TypeError) for place in range(12)),
+    *((place, 2**70, OverflowError) for place in (1, 5, 6, 7)),
+    *((place, -1, OverflowError) for place in (5, 6, 7)),
+    (1, -1, ValueError),
+    (9, (1, 2), TypeError),
+    (10, ((), (), (), None, {}, {}), TypeError),
+    (10, ((), 5, (), None, {}, {}, ""), TypeError),
+    (10, ((), (), (), None, (), {}, ""), TypeError),
+    (10, (((11,),), (), (), None, TEXTS, {"tag": 1, "": 2, "key": 3}, ""), TypeError),
+    (10, (((11,),), (), (), None, TEXTS, {}, ""), KeyError),
+    (10, (((11,),), (), (), None, {b"\0\0": b""}, Named(), ""), TypeError),
+    (10, (((11,),), (), (), 5, TEXTS, Named(), ""), TypeError),
+)
+"""A place among the arguments of `scan_rows`, what stands there, and what it raises."""
+
+
+@pytest.mark.parametrize(("place", "value", "error"), OTHERS)
+def test_other_arguments_of_rows_are_refused(place: int, value: Any, error: type[Exception]) -> None:
+    plan = (*FORMS, None, TEXTS, Named(), "events")
+    arguments: list[Any] = [UNITS[0], 0, 2000, 2000, 2000, 0, 9999, 0, {1}, INSTANT, plan, []]
+    scan_rows(*arguments)
+    assert arguments[-1]
+    arguments[place] = value
+    with pytest.raises(error):
+        scan_rows(*arguments)
+    with pytest.raises(TypeError):
+        scan_rows(*arguments[:-1])
+
+
+@pytest.mark.parametrize("lines", [True, False], ids=["lines", "columns"])
+@pytest.mark.parametrize("version", [AMQP_0_8, AMQP_0_9_1], ids=str)
+def test_most_rows_of_a_replay_of_events_are_made_at_once(
+    version: Any, lines: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = Talk(version).login().channel().consumer()
+    begin, units = [*talk.arrivals], 20
+    for tag in range(1, units + 1):
+        talk.client(talk.message(talk.named("basic.publish", exchange="e", routing_key="k"), b"body"))
+        talk.client(talk.named("basic.ack", delivery_tag=tag), channel=1)
+        deliver = talk.named("basic.deliver", consumer_tag="c", delivery_tag=tag, exchange="e", routing_key="k")
+        talk.server(talk.message(deliver, b"body"))
+    together = {"client": b"", "server": b""}
+    for sender, octets in talk.arrivals[len(begin) :]:
+        together[sender] += octets if isinstance(octets, bytes) else b""
+    sent = [("server", together["server"]), ("client", together["client"])]
+    segments = packets_of([*begin, *sent], most=60_000)
+    at_once: list[int] = []
+
+    def counting(*arguments: Any) -> tuple[int, int, int]:
+        found = scan_rows(*arguments)
+        at_once.append(found[1] - arguments[7])
+        return found
+
+    monkeypatch.setattr(lane, "scan_rows", counting)
+    options = {"columns": NAMES, "lines": lines}
+    found = events_of(segments, options, alone=True)
+    # The first of each side tells that the channel is open.
+    assert sum(at_once) == 3 * units - 2
+    assert found == events_of(segments, options, alone=False)
 
 
 def told_values(value: Any) -> object:
@@ -582,6 +806,115 @@ def test_what_makes_the_values_of_a_list_is_called_for_them_alone() -> None:
     assert scan_list(b"\xc0\4\1\xa3\1\x80", 0, 0, 6, (b"y", {}, refuse, refuse, None)) is None
     # A letter that stands for nothing takes null alone.
     assert scan_list(b"\xc0\2\1\x41", 0, 0, 4, (b"?", {}, refuse, refuse, None)) is None
+
+
+ENTRIES: Final = (
+    *(bytes((code,)) + bytes(8)[: 0 if code < 0x50 else 1 if code < 0x60 else 8] for code in range(0x40, 0x90)),
+    *(bytes((code,)) + b"\x80" + bytes((255,) * 7) for code in (0x52, 0x53, 0x54, 0x55, 0x81, 0x82, 0x83)),
+    *(bytes((code, 2)) + octets for code in range(0xA0, 0xC0) for octets in (b"ab", "\u00e9".encode(), b"\xff\xfe")),
+    *(b"\xb1\0\0\0\1a", b"\xc1\1\0", b"\xc0\1\0", b"\x45", b"\0\x53\x24\x45"),
+)
+"""Values with every format code of up to eight octets."""
+KEYS: Final = {
+    0xA1: (fastpath._read_properties, fastpath._scan_properties),
+    0xA3: (fastpath._read_symbols, fastpath._scan_symbols),
+}
+"""The pure text and the other one, by what all keys are."""
+
+
+def mapped(key: int, octets: bytes, *, front: bytes = FRONT, behind: bytes = BEHIND) -> bool:
+    """Read a map with both texts, which give the same. Return whether the module reads it."""
+    buf, start = front + octets + behind, len(front)
+
+    def whole(read: Any) -> tuple[object, ...]:
+        try:
+            values, stop = read(buf, start, start + len(octets))
+        except READ_FAULTS as error:
+            return ("fault", type(error), str(error))
+        return ("read", [(content(name), content(value)) for name, value in values.items()], stop)
+
+    text, scan = KEYS[key]
+    found = whole(text)
+    assert whole(scan) == found
+    is_read = scan_map(buf, start, start + len(octets), key, fastpath._MAKERS) is not None
+    # What the pure text reads, the module reads too.
+    assert is_read is (found[0] == "read")
+    return is_read
+
+
+def _map(key: int, *values: bytes, wide: bool = False) -> bytes:
+    """A map with such values under keys of their own."""
+    octets = b"".join([bytes((key, 1, 0x61 + number % 26)) + value for number, value in enumerate(values)])
+    count = 2 * len(values)
+    if wide:
+        return b"\xd1" + (len(octets) + 4).to_bytes(4, "big") + count.to_bytes(4, "big") + octets
+    return bytes((0xC1, len(octets) + 1, count)) + octets
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("wide", [False, True], ids=["short", "long"])
+def test_maps_of_any_values_are_read_alike(key: int, wide: bool) -> None:
+    read = [mapped(key, _map(key, b"\x41", value, b"\x55\x80", wide=wide)) for value in ENTRIES]
+    assert any(read) and not all(read)
+    assert mapped(key, _map(key, wide=wide))
+    # The other kind of keys, and keys that come twice.
+    assert not mapped(key, _map(0xA1 + 0xA3 - key, b"\x41", wide=wide))
+    assert not mapped(key, _map(key, *[b"\x41"] * 27, wide=wide))
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("wide", [False, True], ids=["short", "long"])
+def test_damaged_maps_are_read_alike(key: int, wide: bool) -> None:
+    octets = _map(key, b"\xa1\2\xc3\xa9", b"\xa3\1k", b"\x55\xff", b"\x83" + bytes(8), b"\xa0\1\xff", wide=wide)
+    assert {mapped(key, each) for each in damaged(octets)} == {True, False}
+    for each in damaged(octets):
+        mapped(key, each, front=b"", behind=b"")
+    for size in (0, 1, 3, 4, 2**31, 2**32 - 1):
+        for count in (0, 1, 2, 10, 2**31, 2**32 - 1):
+            mapped(key, b"\xd1" + size.to_bytes(4, "big") + count.to_bytes(4, "big") + octets[9:])
+
+
+def test_maps_at_the_bound_of_entries_are_read_alike() -> None:
+    for count in (65_536, 65_538):
+        keys = [b"\xa1\3" + bytes((number >> 14, number >> 7 & 127, number & 127)) for number in range(count // 2)]
+        octets = b"\x41".join([*keys, b""])
+        head = (len(octets) + 4).to_bytes(4, "big") + count.to_bytes(4, "big")
+        assert mapped(0xA1, b"\xd1" + head + octets) is (count == 65_536)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "error"),
+    [
+        *((place, "", TypeError) for place in range(1, 5)),
+        *((place, 2**70, OverflowError) for place in range(1, 4)),
+        (4, fastpath._MAKERS[:4], TypeError),
+        (4, (None,) * 5, TypeError),
+    ],
+)
+def test_other_arguments_of_maps_are_refused(place: int, value: Any, error: type[Exception]) -> None:
+    octets = _map(0xA1, b"\xa3\1k")
+    arguments: list[Any] = [octets, 0, len(octets), 0xA1, fastpath._MAKERS]
+    assert scan_map(*arguments) == ({"a": Symbol("k")}, len(octets))
+    for at, other in ((0, bytearray(octets)), (1, -1), (2, len(octets) + 1), (2, -1), (3, 0xA2)):
+        others = [*arguments]
+        others[at] = other
+        assert scan_map(*others) is None
+    arguments[place] = value
+    with pytest.raises(error):
+        scan_map(*arguments)
+    with pytest.raises(TypeError):
+        scan_map(*arguments[:-1])
+
+
+def test_what_makes_the_values_of_a_map_may_raise() -> None:
+    def refuse(_: object) -> None:
+        raise LookupError
+
+    makers = refuse, refuse, refuse, refuse, refuse
+    for value in (b"\xa3\1k", b"\x83" + bytes(8), b"\x52\1", b"\x53\1", b"\x54\1"):
+        octets = _map(0xA1, b"\x41", value)
+        with pytest.raises(LookupError):
+            scan_map(octets, 0, len(octets), 0xA1, makers)
 
 
 SEEDS: Final = (1, 2)

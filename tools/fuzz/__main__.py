@@ -19,6 +19,8 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+from amqp_sansio import COMPILED
+
 from .bombs import Bomb, bombs
 from .cases import Cases, shorter
 from .oracles import SECONDS, Failure, check, check_bounded, check_cost, check_memory
@@ -188,8 +190,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of all inputs (default: 1)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--target", default="", help="only targets whose names begin so")
+    parser.add_argument("--compiled", action="store_true", help="refuse to run without the module in C")
     parser.add_argument("--replay", type=Path, help="try the octets of a file, named TARGET--WHAT")
     options = parser.parse_args(arguments)
+    if options.compiled and not COMPILED:
+        parser.error("the module in C isn't there: make fuzz-compiled builds it")
     if options.replay is not None:
         return replay(options.replay)
     targets = [name for name in TARGETS if name.startswith(options.target)]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from struct import Struct
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ..._compiled import COMPILED
 from .octets import (
     BINARY,
     BOOLEANS,
@@ -24,9 +25,14 @@ from .octets import (
 )
 from .types import Int, Symbol, Timestamp, UInt, ULong
 
+if TYPE_CHECKING or COMPILED:
+    from ..._compiled import scan_map
+
 read_start: Final = Struct(">IB").unpack_from
 """A section's first four octets - 00 53, its code, its value's format code - and the octet behind them."""
 _ENTRIES: Final = 65_536
+_Values: TypeAlias = dict[str, Any]
+"""Of a map whose keys are str or symbols."""
 
 
 def locate(buf: bytes) -> dict[int, Any]:
@@ -97,8 +103,7 @@ def _following() -> _Following:
 _FIRST: Final = _following()
 
 
-def read_properties(buf: bytes, pos: int, end: int) -> tuple[dict[str, Any], int]:
-    """A map of short strings to plain values, and where it ends. Raises one of READ_FAULTS."""
+def _read_properties(buf: bytes, pos: int, end: int) -> tuple[_Values, int]:
     if buf[pos] == 0xD1:
         size, count = READ_TWO_U32(buf, pos + 1)
         stop = pos + 5 + size
@@ -111,7 +116,7 @@ def read_properties(buf: bytes, pos: int, end: int) -> tuple[dict[str, Any], int
         raise ValueError
     if stop > end or count > _ENTRIES:
         raise ValueError
-    values: dict[str, Any] = {}
+    values: _Values = {}
     while pos < stop:
         if buf[pos] != 0xA1:
             raise ValueError
@@ -137,8 +142,7 @@ def read_properties(buf: bytes, pos: int, end: int) -> tuple[dict[str, Any], int
     return values, stop
 
 
-def read_symbols(buf: bytes, pos: int, end: int) -> tuple[dict[Any, Any], int]:
-    """A map of short symbols to plain values, and where it ends. Raises one of READ_FAULTS."""
+def _read_symbols(buf: bytes, pos: int, end: int) -> tuple[_Values, int]:
     if buf[pos] == 0xC1:
         stop = pos + 2 + buf[pos + 1]
         count = buf[pos + 2]
@@ -151,7 +155,7 @@ def read_symbols(buf: bytes, pos: int, end: int) -> tuple[dict[Any, Any], int]:
         raise ValueError
     if stop > end or count > _ENTRIES:
         raise ValueError
-    values: dict[Any, Any] = {}
+    values: _Values = {}
     while pos < stop:
         if buf[pos] != 0xA3:
             raise ValueError
@@ -200,6 +204,23 @@ def _plain(buf: bytes, pos: int, code: int) -> tuple[Any, int]:
         pos = at + buf[pos + 1]
         return buf[at:pos], pos
     raise ValueError
+
+
+_MAKERS: Final = (Symbol, Timestamp, Int, UInt, ULong)
+
+
+def _scan_properties(buf: bytes, pos: int, end: int) -> tuple[_Values, int]:
+    return scan_map(buf, pos, end, 0xA1, _MAKERS) or _read_properties(buf, pos, end)
+
+
+def _scan_symbols(buf: bytes, pos: int, end: int) -> tuple[_Values, int]:
+    return scan_map(buf, pos, end, 0xA3, _MAKERS) or _read_symbols(buf, pos, end)
+
+
+read_properties: Final = _scan_properties if COMPILED else _read_properties
+"""A map of short strings to plain values, and where it ends. Raises one of READ_FAULTS."""
+read_symbols: Final = _scan_symbols if COMPILED else _read_symbols
+"""A map of short symbols to plain values, and where it ends. Raises one of READ_FAULTS."""
 
 
 def write_properties(values: Mapping[str, Any]) -> bytes:

@@ -22,10 +22,24 @@ import pytest
 import amqp_sansio
 from amqp_sansio import COMPILED
 from amqp_sansio._classic.codec.table import RABBIT, Timestamp
-from tests.core.test_compiled import CONSTRUCTORS, LISTS, PLANS, TAKEN, UNITS, VALUES, field, sized
+from tests.core.test_compiled import (
+    CONSTRUCTORS,
+    ENTRIES,
+    FORMS,
+    INSTANT,
+    LISTS,
+    PLANS,
+    TAKEN,
+    TEXTS,
+    UNITS,
+    VALUES,
+    Named,
+    field,
+    sized,
+)
 
 if TYPE_CHECKING or COMPILED:
-    from amqp_sansio._compiled import scan_content, scan_list, scan_table
+    from amqp_sansio._compiled import scan_content, scan_list, scan_map, scan_rows, scan_table
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 if not COMPILED:
@@ -54,6 +68,38 @@ def test_a_million_calls_leave_nothing_behind() -> None:
     _leaves_nothing(scan_content, given)
 
 
+def test_a_million_rows_leave_nothing_behind() -> None:
+    """Runs of units, forms and texts that are refused, makers that raise; each call has a list of its own."""
+
+    def refuse(*_: object) -> None:
+        raise LookupError
+
+    whole = b"".join(UNITS[:2] * 2 + UNITS[-3:-2])
+    texts: dict[bytes, Any] = {b"\0\0": b"none"}
+    given: list[tuple[Any, ...]] = []
+    for stop in (1 << 40, 100):
+        for forms, make, found in (
+            (FORMS, None, TEXTS),
+            (FORMS, _kept, TEXTS),
+            (FORMS, refuse, TEXTS),
+            (((("a", 99),),) * 3, None, TEXTS),
+            (((99,),) * 3, None, TEXTS),
+            (((("a",) * 65,),) * 3, None, TEXTS),
+            (FORMS, None, texts),
+            (FORMS, None, {}),
+        ):
+            plan = (*forms, make, found, Named(), "events")
+            given.append((whole, 0, 2000, 2000, 2000, 7, stop, 3, {1, 7}, INSTANT, plan))
+    given += [(*given[0][:-1], ()), (*given[0][:-2], (1, 2), given[0][-1]), ("", *given[0][1:])]
+
+    def scan(*arguments: Any) -> None:
+        *others, plan = arguments
+        rows: Any = scan_rows
+        rows(*others, plan, [])
+
+    _leaves_nothing(scan, given)
+
+
 def test_a_million_tables_leave_nothing_behind() -> None:
     """Every type, whole, cut and with text that isn't UTF-8; makers that raise."""
 
@@ -73,6 +119,22 @@ def test_a_million_tables_leave_nothing_behind() -> None:
                 given.append((each, first_wins, False, tag == "s", 1000, 32, RABBIT, make, Timestamp))
     given += [(b"", False, False, False, "", 32, None, refuse, refuse), (bytearray(), *given[0][1:])]
     _leaves_nothing(scan_table, given)
+
+
+def test_a_million_maps_leave_nothing_behind() -> None:
+    """Whole ones and cut ones with every format code, makers that raise, and other arguments."""
+
+    def refuse(*_: object) -> None:
+        raise LookupError
+
+    given: list[tuple[Any, ...]] = []
+    for entry in ENTRIES:
+        octets = b"\xa1\1a\xa3\1b\xa1\1b" + entry
+        value = bytes((0xC1, len(octets) + 1, 4)) + octets
+        for end, makers in ((len(value), (_kept,) * 5), (len(value) - 1, (_kept,) * 5), (len(value), (refuse,) * 5)):
+            given.append((value, 0, end, 0xA1, makers))
+    given += [(b"", "", 0, 0, None), (b"", 0, 2**70, 0, None), (b"", 0, 0, 0, None), (bytearray(), *given[0][1:])]
+    _leaves_nothing(scan_map, given)
 
 
 def test_a_million_lists_leave_nothing_behind() -> None:
