@@ -53,13 +53,13 @@ ANNOTATIONS = {
     "address": "str | Described",
     "txn-id": "bytes | Described",
     "global-tx-id": "Any",
-    "map": "Mapping[Any, Any]",
-    "unsettled": "Mapping[Any, Any]",
-    "fields": "Mapping[Any, Any]",
-    "error-info": "Mapping[Any, Any]",
-    "state-annotations": "Mapping[Any, Any]",
-    "node-properties": "Mapping[Any, Any]",
-    "filter-set": "Mapping[Any, Any]",
+    "map": "AmqpMap",
+    "unsettled": "AmqpMap",
+    "fields": "AmqpMap",
+    "error-info": "AmqpMap",
+    "state-annotations": "AmqpMap",
+    "node-properties": "AmqpMap",
+    "filter-set": "AmqpMap",
 }
 """Argument types of constructors; all others are integers."""
 READ = {"Symbol | str": "Symbol", "Timestamp | datetime | int": "Timestamp"}
@@ -154,9 +154,9 @@ def generate(folder: Path = FACTS) -> dict[str, str]:
     out += imported(".octets", [name for name in OCTET_NAMES if name in used or name == "TIMESTAMP"])
     out += imported(".types", ["Symbol", "Timestamp"])
     out += ["", "if TYPE_CHECKING or COMPILED:", "    from ..._compiled import scan_list", ""]
-    out += ["if TYPE_CHECKING:", "    from collections.abc import Mapping, Sequence"]
+    out += ["if TYPE_CHECKING:", "    from collections.abc import Sequence"]
     out += ["    from datetime import datetime", "    from uuid import UUID", ""]
-    out += ["    from .types import Described", ""]
+    out += ["    from .types import AmqpMap, Described", ""]
     out += ['SESSION_END: Final = Symbol("session-end")', *code]
     out += ["", "", "ACCEPTED: Final = Accepted()"]
     out += ['"""The accepted state, as it comes in the octets that everybody sends it in."""']
@@ -246,7 +246,7 @@ def emit(found: Type) -> list[str]:
         return lines
     lines += ["    FIELDS: ClassVar[tuple[tuple[str, str], ...]] = ("]
     lines += [f'        ("{item.name}", "{item.type}"),' for item in items] + ["    )"]
-    lines += ["    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = ("]
+    lines += ["    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = ("]
     lines += [
         f'        ("{item.name}", "{item.kind}", {item.default}, {item.mandatory}, {item.multiple}),' for item in items
     ] + ["    )"]

@@ -11,7 +11,7 @@ those whose absence has a plain meaning. An end writes them itself, in every dia
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 from .field_types import XID_FORMS
 from .records import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _NONE: Final = 1
 """accept-mode none."""
-_C = TypeVar("_C", bound="Command[Any]")
+_C = TypeVar("_C", bound="Command[object]")
 
 
 class Dialect(Enum):

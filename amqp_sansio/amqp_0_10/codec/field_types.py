@@ -47,7 +47,7 @@ _set_int: Final = vars(_UUID)["int"].__set__
 _set_is_safe: Final = vars(_UUID)["is_safe"].__set__
 
 
-def read_array(data: bytes, pos: int) -> tuple[list[Any], int]:
+def read_array(data: bytes, pos: int) -> tuple[list[object], int]:
     """An array behind four octets of size."""
     end = pos + 4 + _read_I(data, pos)[0]
     if end > len(data):
@@ -71,7 +71,7 @@ def read_byte_ranges(data: bytes, pos: int) -> tuple[ByteRanges, int]:
     return ByteRanges.decode(data[pos + 2 : end]), end
 
 
-def read_struct32(data: bytes, pos: int) -> tuple[Any, int]:
+def read_struct32(data: bytes, pos: int) -> tuple[object, int]:
     """A coded struct behind four octets of size."""
     end = pos + 4 + _read_I(data, pos)[0]
     if end > len(data):
@@ -144,7 +144,7 @@ def pack_vbin32(value: bytes) -> bytes:
     return _pack_I(len(value)) + value
 
 
-def pack_map(value: Mapping[str, Any]) -> bytes:
+def pack_map(value: Mapping[str, object]) -> bytes:
     """A map behind four octets of size. Raises CodecError."""
     # `isinstance` with an abstract class is slow for what is no instance.
     octets = value.raw if value.__class__ is not dict and isinstance(value, Map) else encode_entries(value)

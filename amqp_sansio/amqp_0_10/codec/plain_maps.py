@@ -44,13 +44,13 @@ def encode_plain(entries: Mapping[str, Any]) -> bytes:
     return b"".join(parts)
 
 
-def decode_plain(raw: bytes) -> dict[str, Any] | None:
+def decode_plain(raw: bytes) -> dict[str, object] | None:
     """The entries of a map; None for what is out of the ordinary."""
     try:
         count = _READ_U32(raw, 0)[0]
         if count > _ENTRIES:
             return None
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         pos = 4
         for _ in range(count):
             stop = pos + 1 + raw[pos]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from struct import Struct as _Form
 from struct import error as StructError
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
 from ...errors import CodecError
 from .structs import SIZE_AND_CODE, UNWRITABLE, Struct
@@ -71,7 +71,7 @@ def decode_control(data: bytes, pos: int, end: int) -> Control:
     return kind.decode(data, pos + 2, end)
 
 
-def decode_command(data: bytes, pos: int, end: int) -> tuple[Command[Any], bool]:
+def decode_command(data: bytes, pos: int, end: int) -> tuple[Command[object], bool]:
     """The command whose code is at `pos`, and the sync bit of its session.header.
 
     Raises CodecError: command-invalid for a code nobody knows, framing-error for octets that can't be read.
@@ -142,7 +142,7 @@ def encode_headers(structs: tuple[Struct | Struct32, ...]) -> bytes:
 
 
 CONTROLS: Final[dict[int, type[Control]]] = {}
-COMMANDS: Final[dict[int, type[Command[Any]]]] = {}
+COMMANDS: Final[dict[int, type[Command[object]]]] = {}
 """The records by their codes; the generated module, which needs the bases here, adds all of them when it's imported."""
 
 UNPACKERS: Final[dict[int, tuple[Callable[[bytes, int, int], tuple[Struct, int]], type[Struct]]]] = {}

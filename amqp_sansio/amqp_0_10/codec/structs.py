@@ -162,13 +162,13 @@ STRUCTS: Final[dict[int, type[Struct]]] = {}
 SIZE_AND_CODE: Final = _Form(">IH").pack
 
 
-def _rebuild(kind: type[Struct], values: tuple[Any, ...], wire: bytes | None) -> Struct:
+def _rebuild(kind: type[Struct], values: tuple[object, ...], wire: bytes | None) -> Struct:
     found = kind(*values)
     found.wire = wire
     return found
 
 
-def _hashable(value: object) -> Any:
+def _hashable(value: object) -> object:
     listed: Any = value
     return tuple(listed) if isinstance(value, list) else value
 

@@ -8,10 +8,10 @@ nothing: of those an array that is within another value has at most `EMPTY_ENTRI
 
 from __future__ import annotations
 
-from collections.abc import Callable, ItemsView, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping
 from struct import Struct as _Form
 from struct import error as StructError
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from ...errors import CodecError
 from .plain_maps import decode_plain, encode_plain
@@ -59,6 +59,9 @@ _DIGITS: Final = 19
 _COMPOUND: Final = frozenset({_MAP, _LIST, _ARRAY, _STRUCT32})
 
 
+Entries: TypeAlias = list[tuple[str, int, Any]]
+"""The key, type code and value of each entry of a map; a value may be of any type."""
+
 _new = object.__new__
 
 
@@ -76,9 +79,9 @@ class Map(Mapping[str, Any]):
 
     raw: bytes
 
-    def __init__(self, entries: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, entries: Mapping[str, object] | None = None) -> None:
         self.raw = encode_entries(entries or {})
-        self._found: dict[str, Any] | None = None
+        self._found: dict[str, object] | None = None
 
     @classmethod
     def from_wire(cls, raw: bytes) -> Map:
@@ -88,11 +91,11 @@ class Map(Mapping[str, Any]):
         found._found = None
         return found
 
-    def entries(self) -> list[tuple[str, int, Any]]:
+    def entries(self) -> Entries:
         """Key, type code and value of every entry, in order."""
         return decode_entries(self.raw, 0, len(self.raw))
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self) -> dict[str, object]:
         found = self._found
         if found is None:
             found = decode_plain(self.raw)
@@ -127,7 +130,7 @@ class Map(Mapping[str, Any]):
             return True
         if not isinstance(other, Mapping):
             return NotImplemented
-        theirs = cast("Mapping[str, Any]", other)
+        theirs = cast("Mapping[str, object]", other)
         return self._read() == dict(theirs)
 
     def __repr__(self) -> str:
@@ -242,10 +245,10 @@ def _decode_map(data: bytes, pos: int, end: int, depth: int) -> Map:
     return Map.from_wire(data[pos:end])
 
 
-def decode_entries(data: bytes, pos: int, end: int, depth: int = NESTING) -> list[tuple[str, int, Any]]:
+def decode_entries(data: bytes, pos: int, end: int, depth: int = NESTING) -> Entries:
     """The entries of a map: key, type code, value."""
     count, pos = _count(data, pos, end)
-    found: list[tuple[str, int, Any]] = []
+    found: Entries = []
     for _ in range(count):
         if pos >= end or pos + 2 + data[pos] > end:
             raise fault("the entries of a map are cut off", pos)
@@ -271,12 +274,12 @@ def _count(data: bytes, pos: int, end: int) -> tuple[int, int]:
     return count, pos + 4
 
 
-def _decode_list(data: bytes, pos: int, end: int, depth: int) -> list[Any]:
+def _decode_list(data: bytes, pos: int, end: int, depth: int) -> list[object]:
     count, pos = _count(data, pos, end)
     return _elements(None, count, data, pos, end, depth)
 
 
-def decode_array(data: bytes, pos: int, end: int, depth: int = NESTING - 1) -> list[Any]:
+def decode_array(data: bytes, pos: int, end: int, depth: int = NESTING - 1) -> list[object]:
     """The elements of an array whose octets behind the size are `data[pos:end]`."""
     if end - pos < 5:
         if end == pos or (end - pos == 4 and not any(data[pos:end])):
@@ -290,9 +293,9 @@ def decode_array(data: bytes, pos: int, end: int, depth: int = NESTING - 1) -> l
     return _elements(code, count, data, pos, end, depth)
 
 
-def _elements(code: int | None, count: int, data: bytes, pos: int, end: int, depth: int) -> list[Any]:
+def _elements(code: int | None, count: int, data: bytes, pos: int, end: int, depth: int) -> list[object]:
     """The elements of an array, which all have the type `code`, or of a list, each of which begins with its own."""
-    found: list[Any] = []
+    found: list[object] = []
     for _ in range(count):
         if code is not None:
             value, pos = decode_typed(code, data, pos, end, depth)
@@ -306,7 +309,7 @@ def _elements(code: int | None, count: int, data: bytes, pos: int, end: int, dep
     return found
 
 
-def _decode_struct32(data: bytes, pos: int, end: int, depth: int) -> Any:
+def _decode_struct32(data: bytes, pos: int, end: int, depth: int) -> Struct | Struct32:
     if depth < NESTING - 1 and end - pos >= 2:
         code = data[pos] << 8 | data[pos + 1]
         kind = STRUCTS.get(code)
@@ -315,7 +318,7 @@ def _decode_struct32(data: bytes, pos: int, end: int, depth: int) -> Any:
     return decode_struct(data, pos, end)
 
 
-_DECODE: Final[dict[int, Callable[[bytes, int, int, int], Any]]] = {
+_DECODE: Final[dict[int, Callable[[bytes, int, int, int], object]]] = {
     _MAP: _decode_map,
     _LIST: _decode_list,
     _ARRAY: decode_array,
@@ -323,14 +326,14 @@ _DECODE: Final[dict[int, Callable[[bytes, int, int, int], Any]]] = {
 }
 
 
-def encode_untyped(value: Any, depth: int) -> tuple[int, bytes]:
+def encode_untyped(value: object, depth: int) -> tuple[int, bytes]:
     """The type code that a Python value gets, and its octets without it."""
     code = _EXACT.get(value.__class__)
     if code is None:
         code = _code_of(value)
         if isinstance(value, Typed):
             value = value.value
-    elif code == _INT64 and value >= 1 << 63:
+    elif code == _INT64 and isinstance(value, int) and value >= 1 << 63:
         code = _UINT64
     return code, encode_as(code, value, depth)
 
@@ -474,7 +477,7 @@ def _name(code: int) -> str:
     return NAMES.get(code, f"0x{code:02x}")
 
 
-def encode_entries(entries: Mapping[str, Any], depth: int = NESTING) -> bytes:
+def encode_entries(entries: Mapping[str, object], depth: int = NESTING) -> bytes:
     """Count and entries of a map."""
     if depth:
         try:
@@ -494,7 +497,7 @@ def encode_entries(entries: Mapping[str, Any], depth: int = NESTING) -> bytes:
     return b"".join(parts)
 
 
-def encode_array(values: Any, depth: int = NESTING) -> bytes:
+def encode_array(values: Iterable[object], depth: int = NESTING) -> bytes:
     """An array: all elements get the type of the first."""
     values = list(values)
     if not values:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..._ground.record import record
 from ...events import Closed, DeliveryReceived, Event, Opened, Pending
@@ -70,7 +70,7 @@ class CommandReceived(Event):
 
     channel: int
     command_id: int
-    command: Command[Any]
+    command: Command[object]
     sync: bool = False
     headers: Headers | None = None
     body: bytes = b""
@@ -148,7 +148,7 @@ class MessageReceived(DeliveryReceived):
         """The message as a value that can be sent on."""
         return Message(self.body, headers=self.headers, has_body=self.has_body)
 
-    def _values(self) -> tuple[Any, ...]:
+    def _values(self) -> tuple[object, ...]:
         return tuple([getattr(self, name) for name in self.__match_args__])
 
     def __eq__(self, other: object) -> bool:

@@ -430,7 +430,7 @@ def _violation_of(error: Violation | CodecError | LocalProtocolError) -> Violati
     return Violation(CONNECTION_FORCED if isinstance(error, LimitExceeded) else FRAMING_ERROR, str(error))
 
 
-def _strings(names: Iterable[str]) -> list[Any]:
+def _strings(names: Iterable[str]) -> list[Typed]:
     return [Typed("str16", name) for name in names]
 
 

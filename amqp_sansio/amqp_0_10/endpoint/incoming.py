@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ...events import Event, Pending
     from ..codec.record import Command
     from ..codec.structs import Struct
-    from ..model.transfers import Entry
+    from ..model.transfers import Entry, Settling
     from .channel import Channel
     from .outgoing import Outgoing
     from .session_state import SessionState
@@ -99,7 +99,7 @@ class Arriving:
         # The octets of its command frame, if that is one frame: the shortcut knows the next message by them.
         self.lead = b""
         # Its command, once that segment is whole.
-        self.decoded: Command[Any] | None = None
+        self.decoded: Command[object] | None = None
         # Whether the sender wants to hear of its execution at once (session.header).
         self.sync = False
 
@@ -114,7 +114,7 @@ class Incoming:
         channel: Channel,
         state: SessionState,
         outgoing: Outgoing,
-        fail: Callable[[Violation, int | None, Command[Any] | None], None],
+        fail: Callable[[Violation, int | None, Command[object] | None], None],
         failed_by_peer: Callable[[records.ExecutionException], None],
     ) -> None:
         # Where the session is attached; events name its number.
@@ -226,7 +226,7 @@ class Incoming:
         text = f"command {arriving.number} has {arriving.octets} octets {what}"
         return exception(execution.RESOURCE_LIMIT_EXCEEDED, text)
 
-    def _decode(self, arriving: Arriving) -> Any:
+    def _decode(self, arriving: Arriving) -> Command[object]:
         """The command of the first segment. Raises Violation: command-invalid."""
         octets = joined(arriving.command)
         try:
@@ -405,7 +405,7 @@ class Incoming:
         state.came_in_parts(number, size)
         self._transport.events.append(BodyReceived(self._channel.number, number, octets, last=True))
 
-    def _check(self, command: Any, headers: Headers, body: bytes) -> None:
+    def _check(self, command: Command[object], headers: Headers, body: bytes) -> None:
         """Whether such a command may come at all, and whether what must be there is. Raises Violation."""
         role = self._state.side.value
         if role not in command.HANDLERS:
@@ -552,7 +552,7 @@ class Incoming:
         )
         self._done(number, sync=sync)
 
-    _AT_ONCE: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
+    _AT_ONCE: ClassVar[Mapping[type, Callable[..., None]]] = {
         records.ExecutionSync: _sync,
         records.ExecutionResult: _result,
         records.ExecutionException: _exception,
@@ -686,12 +686,11 @@ class Incoming:
             self._transport.events.append(Settled(pendings, outcome))
 
 
-def _outcome_of(command: Any) -> object:
+def _outcome_of(command: Settling) -> object:
     """The outcome that a command of a recipient gives."""
-    kind = command.__class__
-    if kind is records.MessageReject:
+    if isinstance(command, records.MessageReject):
         return Rejected(command.code or 0, command.text or "")
-    return Released(command.set_redelivered) if kind is records.MessageRelease else _ACCEPTED
+    return Released(command.set_redelivered) if isinstance(command, records.MessageRelease) else _ACCEPTED
 
 
 def _invalid(error: CodecError) -> Violation:
@@ -702,7 +701,7 @@ def _invalid(error: CodecError) -> Violation:
 # Events that stand for commands.
 
 
-def command_of(event: Event) -> Command[Any]:
+def command_of(event: Event) -> Command[object]:
     """The command that an event of the application tells of."""
     if isinstance(event, (MessageReceived, MessageBegun)):
         return event.transfer

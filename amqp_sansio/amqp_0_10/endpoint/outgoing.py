@@ -181,12 +181,12 @@ class Outgoing:
             state.outgoing.transfer(number, command, outcome)
         return Transferred(number, completion, outcome)
 
-    def issue(self, command: object) -> None:
+    def issue(self, command: Command[object]) -> None:
         """Send a command of the core itself, such as a result. Raises LimitExceeded, CodecError."""
         segments, size = self._segments(command, None, sync=False)
         self._send(Call(command, None, size, None, 0), segments)
 
-    def issue_last(self, command: Any) -> None:
+    def issue_last(self, command: records.ExecutionException) -> None:
         """Send the exception that ends a session, which isn't kept. Raises LimitExceeded, CodecError."""
         channel, sending = self._channel, self._state.sending
         octets = adapt(command, self._transport.config.dialect).encode_segment()
@@ -222,7 +222,7 @@ class Outgoing:
             return b""
         return FRAME.pack(FIRST_ALONE, COMMAND, size, 0, 1, self._channel.number, 0) + octets
 
-    def _segments(self, command: Any, message: Message | None, sync: bool) -> tuple[Segments, int]:
+    def _segments(self, command: Command[object], message: Message | None, sync: bool) -> tuple[Segments, int]:
         """The segments of a command, and their octets together. Raises CodecError, LimitExceeded."""
         octets = adapt(command, self._transport.config.dialect).encode_segment(sync=sync)
         found = [(COMMAND, octets)]
@@ -365,7 +365,7 @@ class Outgoing:
     def _to_settle(self, command: Any) -> list[int]:
         """The transfers that a command names. Raises Violation when one doesn't wait for it."""
         books = self._state.incoming
-        ids: SequenceSet = command.transfers
+        ids = command.transfers or SequenceSet()
         numbers = books.check(command)
         accepted = self._accepted(command)
         if len(numbers) + len(accepted) != len(ids | SequenceSet()):
@@ -379,7 +379,7 @@ class Outgoing:
     def _accepted(self, command: Any) -> list[int]:
         """The transfers that a release or reject names, and that the session's open transaction has accepted."""
         work = self._state.own.work
-        if work is None or command.__class__ not in (records.MessageRelease, records.MessageReject):
+        if work is None or not isinstance(command, (records.MessageRelease, records.MessageReject)):
             return []
         return self._state.incoming.accepted_in(work, command.transfers)
 

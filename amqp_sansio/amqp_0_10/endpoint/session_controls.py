@@ -423,7 +423,7 @@ class Controls:
         channel.report = report
         self._give_up(self._open_pendings(), report)
 
-    def fail(self, violation: Violation, command_id: int | None, command: Command[Any] | None) -> None:
+    def fail(self, violation: Violation, command_id: int | None, command: Command[object] | None) -> None:
         """The peer broke a rule of the session: tell it with an exception, or detach it.
 
         Raises a violation for the connection again.
@@ -452,7 +452,7 @@ class Controls:
         self._tell_failed(error, By.LOCAL, self._open_pendings())
 
     def _send_exception(
-        self, code: int, text: str, command_id: int | None, command: Command[Any] | None, field: str | None
+        self, code: int, text: str, command_id: int | None, command: Command[object] | None, field: str | None
     ) -> None:
         """Send execution.exception, then give the session up, and detach it."""
         names = () if command is None else command.__match_args__

@@ -23,7 +23,7 @@ Where the text of the specification says two things, or none:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from ..._ground.deadlines import Deadlines
 from ..._ground.timers import Clock
@@ -116,7 +116,7 @@ class Branches:
         # When the time of each branch is up that has one.
         self._deadlines: Deadlines[records.Xid] = Deadlines()
 
-    def execute(self, owner: Hashable, command: Command[Any], now: float) -> DtxResult:
+    def execute(self, owner: Hashable, command: Command[object], now: float) -> DtxResult:
         """Execute a command of class dtx that the session `owner` sent; its result, None where it has none.
 
         start and end need a selected session, the other commands may come from any. `take_outcomes` tells what is to

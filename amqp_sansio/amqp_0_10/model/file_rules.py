@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from ..._ground.brevity import trim
 from ...endpoint import Side
 from ..codec import records
 from ..codec.violation import Violation, exception
 from . import execution
+
+if TYPE_CHECKING:
+    from ..codec.record import Command
 
 _STAGING: Final = (records.FileOpen, records.FileOpenOk, records.FileStage)
 
@@ -49,7 +52,7 @@ class FileRules:
 
     # Consumers.
 
-    def _consume(self, by: Side, command: Any, body_size: int) -> None:
+    def _consume(self, by: Side, command: records.FileConsume | records.StreamConsume, body_size: int) -> None:
         kind = command.NAME.partition(".")[0]
         tag = command.consumer_tag or ""
         wrong = rule = ""
@@ -65,7 +68,7 @@ class FileRules:
         # Streams have no acknowledgements (rule stream/acks).
         self.consumers[kind, tag] = not isinstance(command, records.FileConsume) or command.no_ack
 
-    def _cancel(self, by: Side, command: Any, body_size: int) -> None:
+    def _cancel(self, by: Side, command: records.FileCancel | records.StreamCancel, body_size: int) -> None:
         # A tag that isn't known isn't an error: the cancel may have met the end of the consumer.
         key = command.NAME.partition(".")[0], command.consumer_tag or ""
         no_ack = self.consumers.pop(key, None)
@@ -85,7 +88,7 @@ class FileRules:
 
     # Deliveries.
 
-    def _deliver(self, by: Side, command: Any, body_size: int) -> None:
+    def _deliver(self, by: Side, command: records.FileDeliver | records.StreamDeliver, body_size: int) -> None:
         tag = command.delivery_tag or 0
         if not tag:
             raise zero_tag(command)
@@ -121,7 +124,7 @@ class FileRules:
         self._check_tag(command, tag, zero=False, rule="file.reject/session-local")
         del self.unacked[tag]
 
-    def _check_tag(self, command: Any, tag: int, *, zero: bool, rule: str) -> None:
+    def _check_tag(self, command: Command[object], tag: int, *, zero: bool, rule: str) -> None:
         if tag not in self.unacked and not (zero and not tag):
             text = f"{command.NAME} of the delivery tag {tag}, of which no file of this session waits for it"
             raise exception(execution.INVALID_ARGUMENT, text, rule)
@@ -156,7 +159,7 @@ class FileRules:
         if count >= self.limit:
             raise exception(execution.RESOURCE_LIMIT_EXCEEDED, f"{count} {what}, Limits.consumers allows no more")
 
-    _RULES: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
+    _RULES: ClassVar[Mapping[type, Callable[..., None]]] = {
         records.FileQos: _qos,
         records.FileQosOk: _qos_ok,
         records.FileConsume: _consume,
@@ -226,7 +229,7 @@ class SeenFiles(FileRules):
         if kind in _STAGING:
             if not self.assumed:
                 self._stages(by, command, body_size)
-        elif kind is records.FileDeliver or kind is records.FileAck or kind is records.FileReject:
+        elif isinstance(command, (records.FileDeliver, records.FileAck, records.FileReject)):
             self._tagged(command)
         elif kind is not records.FileQos and kind is not records.FileQosOk:
             super().step(by, command, body_size)
@@ -240,7 +243,7 @@ class SeenFiles(FileRules):
             if violation.rule is not None:
                 raise
 
-    def _tagged(self, command: Any) -> None:
+    def _tagged(self, command: records.FileDeliver | records.FileAck | records.FileReject) -> None:
         """Of what came on this session; 0 is all of it."""
         tag = command.delivery_tag
         if isinstance(command, records.FileDeliver):
@@ -253,7 +256,7 @@ class SeenFiles(FileRules):
             raise exception(execution.INVALID_ARGUMENT, text, f"{command.NAME}/session-local")
 
 
-def zero_tag(command: Any) -> Violation:
+def zero_tag(command: Command[object]) -> Violation:
     """A delivery with the tag 0, which stands for all."""
     rule = "file.deliver/non-zero" if isinstance(command, records.FileDeliver) else None
     return exception(execution.ILLEGAL_ARGUMENT, f"{command.NAME} with the delivery tag 0", rule)

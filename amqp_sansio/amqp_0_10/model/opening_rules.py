@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..codec.frames import MIN_MAX_FRAME_SIZE
 from ..codec.violation import SILENT, Violation
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..codec.records import ConnectionStartOk, ConnectionTune, ConnectionTuneOk
 
 
-def check_mechanism(start_ok: ConnectionStartOk, offered: Collection[Any]) -> Violation | None:
+def check_mechanism(start_ok: ConnectionStartOk, offered: Collection[object]) -> Violation | None:
     """The client chooses one of the mechanisms that the server offers."""
     name = start_ok.mechanism or ""
     if name in offered:
@@ -21,7 +21,7 @@ def check_mechanism(start_ok: ConnectionStartOk, offered: Collection[Any]) -> Vi
     return _broken("connection.start-ok/validity", f"mechanism {name!r} was not offered ({_listed(offered)})")
 
 
-def check_locale(start_ok: ConnectionStartOk, offered: Collection[Any]) -> Violation | None:
+def check_locale(start_ok: ConnectionStartOk, offered: Collection[object]) -> Violation | None:
     """It chooses one of the locales, too; a server that gets another one speaks its own."""
     locale = start_ok.locale
     if not locale or locale in offered:
@@ -79,5 +79,5 @@ def _broken(rule: str, text: str, *, harmless: bool = False) -> Violation:
     return Violation(SILENT, text, rule=rule, harmless=harmless)
 
 
-def _listed(offered: Collection[Any]) -> str:
+def _listed(offered: Collection[object]) -> str:
     return " ".join(map(str, offered))

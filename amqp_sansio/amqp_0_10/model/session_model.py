@@ -14,7 +14,7 @@ calls a branch is `current` only in mode DTX, but for halves that go on behind a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from ..._ground.brevity import trim
 from ..._ground.serial import add
@@ -30,7 +30,9 @@ from .open_ids import OpenIds
 from .transfers import WORK, SeenTransfers
 
 if TYPE_CHECKING:
+    from ..codec.record import Command
     from ..codec.sequence_set import SequenceSet
+    from .transfers import Settling
 
 NONE: Final = 1
 """accept-mode none, and acquire-mode not-acquired."""
@@ -66,7 +68,7 @@ MODE: Final[Table[Mode, Select]] = {
     },
 }
 
-_INPUTS: Final[Mapping[type[Any], Select]] = {
+_INPUTS: Final[Mapping[type, Select]] = {
     kind: given for kind in records.COMMANDS.values() for given in Select if given.value == f"C:{kind.NAME}"
 }
 _MODE_RULES: Final[Mapping[Select, str]] = {
@@ -78,6 +80,12 @@ _MODE_RULES: Final[Mapping[Select, str]] = {
 }
 OF_DESTINATION: Final = (records.MessageFlow, records.MessageStop, records.MessageFlush, records.MessageSetFlowMode)
 """The commands about the credit of a destination."""
+Crediting: TypeAlias = "records.MessageFlow | records.MessageStop | records.MessageFlush | records.MessageSetFlowMode"
+"""The same as a type."""
+OfDestination: TypeAlias = "Crediting | records.MessageCancel"
+"""These, and the one that ends a subscription."""
+Deciding: TypeAlias = "records.DtxPrepare | records.DtxCommit | records.DtxRollback | records.DtxForget"
+"""The commands about a branch that no session works for any more."""
 
 
 class SessionHalf:
@@ -123,7 +131,7 @@ class SessionHalf:
 
     # Transactions.
 
-    def _select(self, command: Any) -> None:
+    def _select(self, command: Command[object]) -> None:
         given = _INPUTS[command.__class__]
         mode = MODE[self.mode].get(given)
         if mode is None:
@@ -180,10 +188,10 @@ class SessionHalf:
         """Whether the session works for a branch, so that it may end that."""
         return self.current is not None and xid == self.current
 
-    def answered(self, command: Any, result: Any) -> None:
+    def answered(self, command: object, result: object) -> None:
         """The result of a command is known: dtx.start that isn't xa-ok hasn't associated the session."""
-        failed = isinstance(command, records.DtxStart) and result is not None and result.status
-        if failed and command.xid == self.current:
+        failed = isinstance(result, records.XaResult) and result.status
+        if failed and isinstance(command, records.DtxStart) and command.xid == self.current:
             self.current = None
 
     # Subscriptions.
@@ -203,7 +211,7 @@ class SessionHalf:
         self._of_destination(command)
         self.subscriptions.pop(command.destination or "", None)
 
-    def _of_destination(self, command: Any) -> None:
+    def _of_destination(self, command: OfDestination) -> None:
         """A server throttles publishing: its destinations are exchanges (class 4, rule throttling)."""
         destination = command.destination or ""
         if self.side is Side.CLIENT and destination not in self.subscriptions:
@@ -215,7 +223,7 @@ class SessionHalf:
             text = f"{count} subscriptions, Limits.consumers allows no more"
             raise exception(execution.RESOURCE_LIMIT_EXCEEDED, text)
 
-    _RULES: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
+    _RULES: ClassVar[Mapping[type, Callable[..., None]]] = {
         **dict.fromkeys(_INPUTS, _select),
         records.MessageSubscribe: _subscribe,
         records.MessageCancel: _cancel,
@@ -388,7 +396,7 @@ class WholeHalf(SessionHalf):
             client.credit.restore(*gone)
         self.tolerate(client.credit.spend(name, octets))
 
-    def _settle(self, number: int, command: Any, sizes: tuple[int, int]) -> None:
+    def _settle(self, number: int, command: Settling, sizes: tuple[int, int]) -> None:
         """message.accept, reject or release: of messages that the other side has transferred, and once."""
         peer = self.peer
         if peer is None or not command.transfers:
@@ -407,17 +415,17 @@ class WholeHalf(SessionHalf):
             self.credit.forget()
             super()._check_room(count)
 
-    def _of_destination(self, command: object) -> None:
+    def _of_destination(self, command: OfDestination) -> None:
         if self.credit.known:
             super()._of_destination(command)
 
-    def _credit(self, number: int, command: Any, sizes: tuple[int, int]) -> None:
-        kind, name = command.__class__, command.destination or ""
-        if kind is records.MessageSubscribe:
+    def _credit(self, number: int, command: OfDestination | records.MessageSubscribe, sizes: tuple[int, int]) -> None:
+        name = command.destination or ""
+        if isinstance(command, records.MessageSubscribe):
             self.credit.subscribe(name, number, self.limit)
-        elif kind is records.MessageFlow:
+        elif isinstance(command, records.MessageFlow):
             self.credit.grant(name, command.unit, command.value)
-        elif kind is records.MessageSetFlowMode:
+        elif isinstance(command, records.MessageSetFlowMode):
             self.tolerate(self.credit.set_mode(name, command.flow_mode))
         else:
             self.credit.zero(name, command.NAME, number)
@@ -469,7 +477,7 @@ class WholeHalf(SessionHalf):
             peer.current = None
             peer._leaves(start.xid)
 
-    def _outcome(self, number: int, command: Any, sizes: tuple[int, int]) -> None:
+    def _outcome(self, number: int, command: Deciding, sizes: tuple[int, int]) -> None:
         """dtx.prepare, commit, rollback and forget."""
         xid: records.Xid | None = command.xid
         if xid is None:
@@ -488,7 +496,7 @@ class WholeHalf(SessionHalf):
             self.broken.append(exception(execution.ILLEGAL_STATE, text, "dtx.commit/two-phase"))
         self.prepared.pop(xid, None)
 
-    _SEEN: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
+    _SEEN: ClassVar[Mapping[type, Callable[..., None]]] = {
         records.MessageTransfer: _transfer,
         records.MessageAccept: _settle,
         records.MessageReject: _settle,

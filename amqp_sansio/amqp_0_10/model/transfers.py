@@ -13,7 +13,7 @@ of `aside`, or in none, and `put` is the number of those in `aside` and `deferre
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..._ground.brevity import trim
 from ..._ground.serial import add, distance, later
@@ -27,13 +27,18 @@ from .states import TRANSFER, Transfer, TransferInput
 if TYPE_CHECKING:
     from ...events import Pending
 
-SETTLING: Final[Mapping[type[Any], tuple[TransferInput, str]]] = {
+Settling: TypeAlias = "records.MessageAccept | records.MessageReject | records.MessageRelease"
+"""The commands that settle transfers."""
+Moving: TypeAlias = "Settling | records.MessageAcquire"
+"""These, and the one that acquires them."""
+
+SETTLING: Final[Mapping[type, tuple[TransferInput, str]]] = {
     records.MessageAccept: (TransferInput.R_ACCEPT, "message.accept/acquisition"),
     records.MessageReject: (TransferInput.R_REJECT, "message.reject/acquisition"),
     records.MessageRelease: (TransferInput.R_RELEASE, "message.release/states"),
 }
 """The input that each command of a recipient means, and the rule that it breaks where it isn't legal."""
-MOVES: Final[Mapping[type[Any], tuple[TransferInput, str]]] = {
+MOVES: Final[Mapping[type, tuple[TransferInput, str]]] = {
     **SETTLING,
     records.MessageAcquire: (TransferInput.R_ACQUIRE, "message.acquire/one-to-one"),
 }
@@ -117,7 +122,7 @@ class Transfers:
         """The ids of a set that are unsettled."""
         return self.unsettled.named(ids) if ids else []
 
-    def check(self, command: Any) -> list[int]:
+    def check(self, command: Moving) -> list[int]:
         """The unsettled ones that a command names, when it's legal for each. Raises Violation."""
         move, rule = MOVES[command.__class__]
         numbers = self.named(command.transfers)
@@ -253,13 +258,13 @@ class SeenTransfers(Transfers):
         for oldest in trim(self.unsettled, self.limit):
             self.floor = later(self.floor, add(oldest, 1))
 
-    def settle(self, command: Any, next_id: int, *, aside: bool) -> Violation | None:
+    def settle(self, command: Settling, next_id: int, *, aside: bool) -> Violation | None:
         """The recipient settles messages, each of them once; the rule that this breaks.
 
         `aside`: it accepts them in a standard transaction. `next_id` is that of the next transfer.
         """
         name: str = command.NAME
-        ids: SequenceSet = command.transfers
+        ids = command.transfers or SequenceSet()
         move = SETTLING[command.__class__][0]
         rule = "message.reject/acquisition" if move is TransferInput.R_REJECT else "message.accept/acquisition"
         broken: Violation | None = None

@@ -7,7 +7,7 @@ unseen command is unknown, and no later one is judged by it.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from ..._ground.brevity import KEPT, short, trim
 from ..._ground.serial import MASK, add
@@ -23,7 +23,7 @@ from .holders import Holders
 from .open_messages import OpenMessages, Step, Unrecorded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ..._watching.holders import Holder
     from ..._watching.settlements import Settlements
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from .open_messages import Content, Context
 
 _K = TypeVar("_K")
+Telling: TypeAlias = "records.SessionConfirmed | records.SessionExpected | records.SessionCompleted"
+"""The controls that name commands which came or are done."""
 
 SERVER: Final = 0
 CLIENT: Final = 1
@@ -177,9 +179,9 @@ class ObservedModel:
         self.known = [known, known]
         self.channels: dict[int, tuple[Half, Half]] = {}
         self.asked: tuple[dict[tuple[int, str], deque[int]], dict[tuple[int, str], deque[int]]] = ({}, {})
-        self.mechanisms: list[Any] | None = None
-        self.locales: list[Any] | None = None
-        self.tune: Any = None
+        self.mechanisms: Sequence[object] | None = None
+        self.locales: Sequence[object] | None = None
+        self.tune: records.ConnectionTune | None = None
         self.insist = False
         self.channel_max: int | None = None
         self.frame_max: int | None = None
@@ -298,33 +300,33 @@ class ObservedModel:
             waiting = asked[key] = deque(maxlen=max(1, self.limits.requests))
         waiting.append(seq)
 
-    def _start(self, start: Any) -> None:
+    def _start(self, start: records.ConnectionStart) -> None:
         # Of lists that are too long, nothing is held against the client.
         lists = (start.mechanisms, start.locales)
         known = sum([len(str(each)) for each in lists]) <= KEPT
         self.mechanisms, self.locales = lists if known else (None, None)
 
-    def _start_ok(self, start_ok: Any) -> None:
+    def _start_ok(self, start_ok: records.ConnectionStartOk) -> None:
         if self.mechanisms and start_ok.mechanism is not None:
             self._report(opening_rules.check_mechanism(start_ok, self.mechanisms))
         if self.locales:
             self._report(opening_rules.check_locale(start_ok, self.locales))
 
-    def _tune(self, tune: Any) -> None:
+    def _tune(self, tune: records.ConnectionTune) -> None:
         self.tune = tune
         self._report(opening_rules.check_tune(tune), opening_rules.check_heartbeats(tune))
 
-    def _tune_ok(self, tune_ok: Any) -> None:
+    def _tune_ok(self, tune_ok: records.ConnectionTuneOk) -> None:
         self.channel_max = tune_ok.channel_max
         self.frame_max = tune_ok.max_frame_size
         # An unseen tune may have been any offer that allows it.
         offered = self.tune or records.ConnectionTune(None, None, tune_ok.heartbeat)
         self._report(*opening_rules.check_tune_ok(tune_ok, offered))
 
-    def _open(self, control: Any) -> None:
+    def _open(self, control: records.ConnectionOpen) -> None:
         self.insist = control.insist
 
-    def _redirect(self, redirect: Any) -> None:
+    def _redirect(self, redirect: records.ConnectionRedirect) -> None:
         self._report(opening_rules.check_redirect(self.insist))
 
     # Sessions.
@@ -341,7 +343,7 @@ class ObservedModel:
             if not half.attached or half.name != session:
                 half.attach(session)
                 asked = None if asks or other.name != session else other.whole
-                if asked is not None or (asks and self._is_new(session, control)):
+                if asked is not None or (isinstance(control, records.SessionAttach) and self._is_new(session, control)):
                     whole = WholeHalf(_SIDES[side], self.limits.consumers, self.limits.calls)
                     if asked is not None:
                         whole.join(asked)
@@ -370,7 +372,7 @@ class ObservedModel:
             text = f"session.attach on channel {channel}, where a session is attached"
             self.blame("session.attach/one-session", text)
 
-    def _is_new(self, name: bytes | None, attach: Any) -> bool:
+    def _is_new(self, name: bytes | None, attach: records.SessionAttach) -> bool:
         """Whether nothing speaks against it that the session begins now."""
         if name is None or name in self.names or len(self.names) >= self.limits.channels:
             return False
@@ -382,7 +384,7 @@ class ObservedModel:
             text = f"{name} on channel {channel}, where no session is attached"
             self.blame("session/attachment", text)
 
-    def _command_point(self, half: Half, other: Half, control: Any) -> None:
+    def _command_point(self, half: Half, other: Half, control: records.SessionCommandPoint) -> None:
         # A session that goes on, or sends again what it has sent, begins elsewhere.
         expected = half.next_id if half.pointed else 0
         if control.command_id != expected or control.command_offset:
@@ -391,27 +393,27 @@ class ObservedModel:
         half.next_id = control.command_id
         half.offset = control.command_offset or 0
 
-    def _flush(self, half: Half, other: Half, control: Any) -> None:
+    def _flush(self, half: Half, other: Half, control: records.SessionFlush) -> None:
         half.wants.flush(control.expected)
 
     def _gap(self, half: Half, other: Half, control: object) -> None:
         half.forget()
 
-    def _confirmed(self, half: Half, other: Half, control: Any) -> None:
+    def _confirmed(self, half: Half, other: Half, control: Telling) -> None:
         if control.commands and not other.pointed:
             other.forget()
 
-    def _expected(self, half: Half, other: Half, control: object) -> None:
+    def _expected(self, half: Half, other: Half, control: records.SessionExpected) -> None:
         self._confirmed(half, other, control)
         self._report(other.wants.check_expected())
 
-    def _request_timeout(self, half: Half, other: Half, control: Any) -> None:
+    def _request_timeout(self, half: Half, other: Half, control: records.SessionRequestTimeout) -> None:
         half.wants.request_timeout(control.timeout)
 
-    def _timeout(self, half: Half, other: Half, control: Any) -> None:
+    def _timeout(self, half: Half, other: Half, control: records.SessionTimeout) -> None:
         self._report(other.wants.check_timeout(control.timeout))
 
-    def _completed(self, half: Half, other: Half, control: Any) -> None:
+    def _completed(self, half: Half, other: Half, control: records.SessionCompleted) -> None:
         commands: SequenceSet | None = control.commands
         if not commands:
             return

@@ -17,12 +17,14 @@ from ..model import hints
 if TYPE_CHECKING:
     from ..._watching.observation import Observed
     from ..._watching.outcomes import Columns, MessageRecord
+    from ..codec import records
+    from ..codec.message_fields import ObservedCommand
 
 
 # Messages. `event` is an ObservedCommand, its `context` the one of `OpenMessages`.
 
 
-def _transfer(message: MessageRecord, event: Any, command: Any) -> None:
+def _transfer(message: MessageRecord, event: ObservedCommand, command: records.MessageTransfer) -> None:
     link, queue, _ = event.context
     try:
         delivery = getattr(event.properties, "delivery_properties", None)
@@ -117,16 +119,16 @@ class Records(ConnectionClassRecords):
             return command.code, command.text
         return super().explain(event, unit)
 
-    def hint_of_close(self, event: Observed, close: Any) -> str:
+    def hint_of_close(self, event: Observed, close: records.ConnectionClose) -> str:
         """The usual cause behind a close, which a refused login has too."""
         refused = event.sender is Side.SERVER and self.phase == "login"
-        return LOGIN_FAILED if refused else hints.for_close(close.reply_code)
+        return LOGIN_FAILED if refused else hints.for_close(close.reply_code or 0)
 
-    def _tune(self, event: Observed, control: Any) -> None:
+    def _tune(self, event: Observed, control: records.ConnectionTune) -> None:
         """Note the server's wishes; a client that says nothing of the frames' size takes them."""
         self.facts["frame_max"] = control.max_frame_size
 
-    def _tune_ok(self, event: Observed, method: Any) -> None:
+    def _tune_ok(self, event: Observed, method: records.ConnectionTuneOk) -> None:
         super()._tune_ok(event, method)
         if method.max_frame_size is not None:
             self.facts["frame_max"] = method.max_frame_size

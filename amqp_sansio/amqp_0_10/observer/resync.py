@@ -7,7 +7,7 @@ Other frames say too little: what follows them must look like a frame, or be the
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from ..._watching.stream import REFUTED, FrameRecognizer
 from ...endpoint import Side
@@ -16,7 +16,7 @@ from ..codec import frames
 from ..codec.record import Command, Control, decode_command, decode_control, decode_headers
 from ..codec.records import COMMANDS, CONTROLS, STRUCTS
 
-_KINDS: Final[tuple[type[Control] | type[Command[Any]], ...]] = (*CONTROLS.values(), *COMMANDS.values())
+_KINDS: Final[tuple[type[Control] | type[Command[object]], ...]] = (*CONTROLS.values(), *COMMANDS.values())
 SENDERS: Final = {kind.NAME: Side(kind.HANDLERS[0]).other for kind in _KINDS if len(kind.HANDLERS) == 1}
 """The only side that may send a control or command; either side may send the others."""
 
@@ -49,9 +49,9 @@ class Reader(FrameRecognizer):
             return None
         return self._reads(data, pos + frames.FRAME_HEADER_SIZE, after, kind)
 
-    def read(self, data: bytes, begin: int, end: int, kind: int) -> Control | Command[Any] | None:
+    def read(self, data: bytes, begin: int, end: int, kind: int) -> Control | Command[object] | None:
         """The control or command between `begin` and `end`; None when it can't be one, or not this side's."""
-        found: Control | Command[Any]
+        found: Control | Command[object]
         try:
             if kind == frames.CONTROL:
                 found = decode_control(data, begin, end)

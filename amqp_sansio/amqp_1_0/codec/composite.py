@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import Any, ClassVar, Final, TypeVar, cast
 
 from ...errors import CodecError
@@ -26,7 +26,7 @@ from .faults import INVALID, READ_FAULTS, WRITE_FAULTS, fault
 from .octets import BOOLEANS, INT, READ_TWO_U32, READ_U32_TWO_U8
 from .odd import UNREAD, Odd, OddRecord, meant, placeholder, undescribed
 from .restricted import PROVIDERS, SOURCES
-from .types import Array, Described, Symbol, Timestamp, UByte, UInt, ULong, UShort, token
+from .types import AmqpMap, Array, Described, Symbol, Timestamp, UByte, UInt, ULong, UShort, token
 
 C = TypeVar("C", bound="Composite")
 
@@ -91,7 +91,7 @@ class Composite:
     CODE: ClassVar[int]
     SYMBOL: ClassVar[Symbol]
     FIELDS: ClassVar[tuple[tuple[str, str], ...]] = ()
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = ()
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = ()
     SECRETS: ClassVar[tuple[str, ...]] = ()
     RESERVED: ClassVar[tuple[str, ...]] = ()
     __match_args__: ClassVar[tuple[str, ...]] = ()
@@ -157,7 +157,7 @@ class Composite:
                 value = _taken(cls.NAME, name, kind, mandatory, multiple, value, at, odds)
             if value is UNREAD and kind == "error":
                 # That there is an error is all that is left of it.
-                value = COMPOSITES["amqp:error:list"](placeholder("error-condition", False), _UNREADABLE)
+                value = _described("error", [placeholder("error-condition", False), _UNREADABLE], odds)
             elif value is UNREAD:
                 value = placeholder(kind, multiple) if mandatory else default
             setattr(found, name, default if value is None else value)
@@ -194,7 +194,7 @@ class Composite:
         """The list of the fields alone, in its smallest form."""
         return write_slowly(self)
 
-    def replace(self: C, **changes: Any) -> C:
+    def replace(self: C, **changes: object) -> C:
         """A record with other values in some fields."""
         return type(self)(**{name: getattr(self, name) for name in self.__match_args__} | changes)
 
@@ -216,7 +216,7 @@ class Composite:
                 shown.append(f"{name}={value!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         arguments = tuple([getattr(self, name) for name in self.__match_args__])
         if self.wire is None:
             return type(self), arguments
@@ -225,7 +225,7 @@ class Composite:
 
 def _read_field(
     owner: str, name: str, kind: str, buf: bytes, pos: int, stop: int, depth: int, entries: int, odds: list[Odd]
-) -> tuple[Any, int]:
+) -> tuple[object, int]:
     """The value at `pos` of a field and where it ends; UNREAD when only its size can be told. Notes what is odd.
 
     Raises CodecError when not even that can be told.
@@ -245,20 +245,20 @@ def _read_field(
 
 
 def _taken(
-    owner: str, name: str, kind: str, mandatory: bool, multiple: bool, value: Any, at: int, odds: list[Odd]
-) -> Any:
+    owner: str, name: str, kind: str, mandatory: bool, multiple: bool, value: object, at: int, odds: list[Odd]
+) -> object:
     """The value of a field, UNREAD for one that isn't plain. Notes what is odd."""
     try:
         return check_field(owner, name, kind, mandatory, multiple, value, at)
     except CodecError as error:
-        found = UNREAD
+        found: object = UNREAD
         if undescribed(kind, value):
-            found = _described(kind, value, odds)
+            found = _described(kind, cast("list[object]", value), odds)
         elif not multiple or not mandatory or value:
             found = meant(kind, multiple, value)
         if found is not UNREAD:
             try:
-                for each in found if multiple else (found,):
+                for each in cast("tuple[object, ...]", found) if multiple else (found,):
                     check_choice(owner, name, kind, each, at)
             except CodecError:
                 found = UNREAD
@@ -266,7 +266,7 @@ def _taken(
         return found
 
 
-def _described(kind: str, items: list[Any], odds: list[Odd]) -> Any:
+def _described(kind: str, items: list[object], odds: list[Odd]) -> object:
     """The composite type of this kind, of its list of fields without the descriptor; UNREAD where that isn't one."""
     try:
         octets = encode(items)
@@ -278,7 +278,7 @@ def _described(kind: str, items: list[Any], odds: list[Odd]) -> Any:
         return UNREAD
 
 
-def _rebuild(cls: type[C], arguments: tuple[Any, ...], wire: bytes) -> C:
+def _rebuild(cls: type[C], arguments: tuple[object, ...], wire: bytes) -> C:
     found = cls(*arguments)
     found.wire = wire
     return found
@@ -394,8 +394,8 @@ def read_descriptor(buf: bytes, pos: int, end: int) -> tuple[type[Composite], in
     if code:
         raise fault("a described type is wanted", start, "types/described")
     descriptor, pos = read_value(buf, pos, end, NESTING, ENTRIES)
-    kind = COMPOSITES.get(descriptor) if descriptor.__class__ in (ULong, Symbol) else None
-    if kind is None:
+    kind = COMPOSITES.get(descriptor) if isinstance(descriptor, (ULong, Symbol)) else None
+    if kind is None or not issubclass(kind, Composite):
         raise fault(f"no known type has the descriptor {descriptor!r:.60}", start, "types/descriptor-kinds")
     return kind, pos
 
@@ -439,7 +439,7 @@ def with_rest(body: Composite, octets: int) -> str:
 
 # Fields: what each of their types takes, and what it is in Python.
 
-CHOICES: Final[dict[str, tuple[str, tuple[Any, ...]]]] = {
+CHOICES: Final[dict[str, tuple[str, tuple[object, ...]]]] = {
     "sender-settle-mode": ("transport/settle-mode/sender", (0, 1, 2)),
     "receiver-settle-mode": ("transport/settle-mode/receiver", (0, 1)),
     "sasl-code": ("security/sasl/outcome-codes", (0, 1, 2, 3, 4)),
@@ -461,11 +461,11 @@ MAP_KEYS: Final = {
 }
 
 
-def check_field(owner: str, name: str, kind: str, mandatory: bool, multiple: bool, value: Any, at: int) -> Any:
+def check_field(owner: str, name: str, kind: str, mandatory: bool, multiple: bool, value: object, at: int) -> object:
     """Turn a decoded value that isn't null into the field's value. Raises CodecError when the field can't have it."""
     if not multiple:
         return _check(owner, name, kind, value, at)
-    if value.__class__ is not Array:
+    if not isinstance(value, Array):
         return (_check(owner, name, kind, value, at),)
     found = tuple([_check(owner, name, kind, item, at) for item in value])
     if mandatory and not found:
@@ -475,19 +475,19 @@ def check_field(owner: str, name: str, kind: str, mandatory: bool, multiple: boo
     return found
 
 
-def _primitive(kind: type[Any]) -> str:
+def _primitive(kind: type) -> str:
     return {"str": "string", "bytes": "binary", "bool": "boolean"}.get(kind.__name__, kind.__name__.lower())
 
 
-def _check(owner: str, name: str, kind: str, value: Any, at: int) -> Any:
+def _check(owner: str, name: str, kind: str, value: object, at: int) -> object:
     base = SOURCES.get(kind, kind)
     got = value.__class__
     wanted = Map if base == "map" else _TYPES[base][0] if base in _TYPES else None
     if not _fits(base, value) if wanted is None else got is not wanted:
         raise _wrong(owner, name, kind, value, at)
-    if base in _INTEGERS or (got is ULong and base == "message-id"):
+    if isinstance(value, int) and (base in _INTEGERS or (got is ULong and base == "message-id")):
         value = int(value)
-    elif base == "map":
+    elif isinstance(value, Map) and base == "map":
         check_keys(owner, name, kind, value, at)
     elif base == "txn-id" and got is bytes:
         kind = "transaction-id"
@@ -513,7 +513,7 @@ def _write_boolean(value: object) -> bytes:
     return BOOLEANS[value]
 
 
-_TYPES: Final[dict[str, tuple[type[Any], Callable[[Any], bytes]]]] = {
+_TYPES: Final[dict[str, tuple[type, Callable[[Any], bytes]]]] = {
     "ubyte": (UByte, encode_ubyte),
     "ushort": (UShort, encode_ushort),
     "uint": (UInt, encode_uint),
@@ -537,7 +537,7 @@ def _empty(owner: str, name: str, at: int | None) -> CodecError:
     return fault(f"{owner}: {name} has no value", at, rule, INVALID)
 
 
-def check_choice(owner: str, name: str, kind: str, value: Any, at: int | None) -> None:
+def check_choice(owner: str, name: str, kind: str, value: object, at: int | None) -> None:
     """Raise CodecError for a value that a restricted type doesn't allow."""
     if kind in CHOICES:
         rule, allowed = CHOICES[kind]
@@ -546,10 +546,10 @@ def check_choice(owner: str, name: str, kind: str, value: Any, at: int | None) -
     elif kind in SIZES and at is None:
         # A received value is judged where it's known whether its link or its transaction ends.
         rule, most = SIZES[kind]
-        if len(value) > most:
+        if isinstance(value, Sized) and len(value) > most:
             raise fault(f"{owner}: {name} has {len(value)} octets, above {most}", at, rule, INVALID)
     elif kind == "outcome-symbol":
-        known = COMPOSITES.get(value)
+        known = COMPOSITES.get(value) if isinstance(value, str) else None
         if known is not None and not getattr(known, "OUTCOME", False):
             raise fault(f"{owner}: {value} is no outcome", at, "source.outcomes/valid", INVALID)
 
@@ -558,7 +558,7 @@ BARE: Final = "com.microsoft:"
 """How the names of filters begin that peers expect without a descriptor: Service Bus's session filter is a string."""
 
 
-def check_keys(owner: str, name: str, kind: str, value: Mapping[Any, Any], at: int | None) -> None:
+def check_keys(owner: str, name: str, kind: str, value: AmqpMap, at: int | None) -> None:
     """Raise CodecError for keys and values that a restricted map doesn't allow."""
     rule = MAP_KEYS.get(kind)
     if rule is None:
@@ -585,19 +585,20 @@ def is_described(value: object) -> bool:
     return value.__class__ is Described or hasattr(value, "SYMBOL")
 
 
-def write_field(owner: str, name: str, kind: str, mandatory: bool, multiple: bool, value: Any) -> bytes:
+def write_field(owner: str, name: str, kind: str, mandatory: bool, multiple: bool, value: object) -> bytes:
     """The octets of a field's value. Raises CodecError that names owner and field."""
     try:
         if not multiple or isinstance(value, (str, bytes)):
             return _write(owner, name, kind, value)
-        items = [_write(owner, name, kind, item) for item in value]
+        several = cast("Iterable[str]", value)
+        items = [_write(owner, name, kind, item) for item in several]
         if not items:
             if mandatory:
                 raise _empty(owner, name, None)
             return b"\x40"
         if len(items) == 1 and owner != "sasl-mechanisms":
             return items[0]
-        return encode(Array([Symbol(item) for item in value]))
+        return encode(Array([Symbol(item) for item in several]))
     except CodecError as error:
         text = str(error)
         if not text.startswith(owner):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -42,11 +42,11 @@ class _Decimal:
             if top == 30:
                 return Decimal("-Infinity" if sign else "Infinity")
             payload = number & ((1 << (width - 4 - self.EXPONENT_BITS)) - 1)
-            digits = tuple([int(digit) for digit in str(payload)]) if payload else ()
+            digits = str(payload) if payload else ""
             if len(digits) >= self.DIGITS:
-                digits = ()
-            kind: Any = "N" if number >> (width - 7) & 1 else "n"
-            return Decimal((sign, digits, kind))
+                digits = ""
+            name = "sNaN" if number >> (width - 7) & 1 else "NaN"
+            return Decimal(f"{'-' if sign else ''}{name}{digits}")
         large = top >> 3 == 3
         tail = width - (3 if large else 1) - self.EXPONENT_BITS
         exponent = number >> tail & ((1 << self.EXPONENT_BITS) - 1)
@@ -99,7 +99,7 @@ class _Decimal:
     def __repr__(self) -> str:
         return f"{type(self).__name__}.from_decimal('{self.to_decimal()}')"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.bits,)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Hashable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from ...errors import CodecError
 from .decimals import Decimal32, Decimal64, Decimal128
@@ -12,6 +12,7 @@ from .fastpath import read_properties, read_symbols
 from .faults import READ_FAULTS, fault
 from .octets import INT, NEW, READ_F32, READ_F64, READ_I8, READ_I16, READ_I32, READ_I64, READ_U16, READ_U32, READ_U64
 from .types import (
+    AmqpMap,
     Array,
     Byte,
     Char,
@@ -32,13 +33,34 @@ from .types import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from uuid import UUID
+
+Pairs: TypeAlias = list[tuple[Any, Any]]
+"""The pairs of a map, which may have keys that are equal in Python; as AmqpMap, of any type."""
 
 NESTING: Final = 32
 """How deep values may be nested, unless `Limits.nesting` says so."""
 ENTRIES: Final = 65_536
 """How many entries a list, map or array may have, unless `Limits.entries` says so."""
 
-COMPOSITES: Final[dict[int | str, type[Any]]] = {}
+
+class Listed(Protocol):
+    """What this module needs of a composite type; `Composite` is that of all."""
+
+    @classmethod
+    def read(cls, buf: bytes, pos: int, end: int, depth: int, entries: int, start: int) -> tuple[object, int]:
+        """Read the list at `pos`, behind the descriptor; `start` is where the constructor begins."""
+        ...
+
+    @classmethod
+    def read_data(
+        cls, buf: bytes, pos: int, end: int, code: int, depth: int, entries: int, start: int
+    ) -> tuple[object, int]:
+        """Read the data at `pos` of a list with this format code; a `start` of -1: it has no octets of its own."""
+        ...
+
+
+COMPOSITES: Final[dict[int | str, type[Listed]]] = {}
 """The composite types by numeric and by symbolic descriptor; the generated module fills it in once."""
 
 
@@ -56,7 +78,7 @@ def _char(buf: bytes, pos: int) -> Char:
     return str.__new__(Char, chr(point))
 
 
-def read_uuid(buf: bytes, pos: int) -> Any:
+def read_uuid(buf: bytes, pos: int) -> UUID:
     """The UUID whose 16 octets are at `pos`."""
     from uuid import UUID
 
@@ -64,7 +86,7 @@ def read_uuid(buf: bytes, pos: int) -> Any:
 
 
 # Format code -> octets of data, Python type, reader.
-FIXED: Final[dict[int, tuple[int, type[Any] | str, Callable[[bytes, int], Any]]]] = {
+FIXED: Final[dict[int, tuple[int, type | str, Callable[[bytes, int], object]]]] = {
     0x40: (0, type(None), lambda buf, pos: None),
     0x41: (0, bool, lambda buf, pos: True),
     0x42: (0, bool, lambda buf, pos: False),
@@ -96,8 +118,15 @@ FIXED: Final[dict[int, tuple[int, type[Any] | str, Callable[[bytes, int], Any]]]
 WIDTHS: Final = {4: 0, 5: 1, 6: 2, 7: 4, 8: 8, 9: 16}
 """Octets of data by the upper four bits of a fixed width code."""
 
-VARIABLE: Final = {0xA0: bytes, 0xB0: bytes, 0xA1: str, 0xB1: str, 0xA3: Symbol, 0xB3: Symbol}
-COMPOUND: Final = {0xC0: list, 0xD0: list, 0xC1: dict, 0xD1: dict}
+VARIABLE: Final[dict[int, type[bytes | str]]] = {
+    0xA0: bytes,
+    0xB0: bytes,
+    0xA1: str,
+    0xB1: str,
+    0xA3: Symbol,
+    0xB3: Symbol,
+}
+COMPOUND: Final[dict[int, type]] = {0xC0: list, 0xD0: list, 0xC1: dict, 0xD1: dict}
 
 
 def decode(
@@ -122,7 +151,7 @@ def decode(
     return read_value(buf, pos, size if end is None else min(end, size), nesting, entries)
 
 
-def read_value(buf: bytes, pos: int, end: int, depth: int, entries: int) -> tuple[Any, int]:
+def read_value(buf: bytes, pos: int, end: int, depth: int, entries: int) -> tuple[object, int]:
     """The value at `pos` and where it ends; `depth` levels of nesting are left."""
     if pos + 1 < end:
         # The frequent ones at once; whatever is wrong with them is told below.
@@ -170,21 +199,17 @@ def read_code(buf: bytes, pos: int, end: int) -> tuple[int, int]:
     return code, pos + 1
 
 
-def _read_described(buf: bytes, pos: int, end: int, depth: int, entries: int, start: int) -> tuple[Any, int]:
+def _read_described(buf: bytes, pos: int, end: int, depth: int, entries: int, start: int) -> tuple[object, int]:
     check_depth(pos, depth)
     descriptor, pos = read_value(buf, pos, end, depth - 1, entries)
-    kind = COMPOSITES.get(descriptor) if descriptor.__class__ in _DESCRIPTORS else None
+    kind = COMPOSITES.get(descriptor) if isinstance(descriptor, (ULong, Symbol)) else None
     if kind is not None:
-        found: tuple[Any, int] = kind.read(buf, pos, end, depth - 1, entries, start)
-        return found
+        return kind.read(buf, pos, end, depth - 1, entries, start)
     value, pos = read_value(buf, pos, end, depth - 1, entries)
     return Described(descriptor, value), pos
 
 
-_DESCRIPTORS: Final = (ULong, Symbol)
-
-
-def read_data(buf: bytes, pos: int, end: int, code: int, depth: int, entries: int, start: int) -> tuple[Any, int]:
+def read_data(buf: bytes, pos: int, end: int, code: int, depth: int, entries: int, start: int) -> tuple[object, int]:
     """The value of this format code whose data is at `pos`; `start` is where its constructor is, or -1."""
     fixed = FIXED.get(code)
     if fixed is not None:
@@ -256,7 +281,7 @@ def check_depth(pos: int, depth: int) -> None:
         raise fault("values are nested too deep", pos, "types/constructor")
 
 
-def _text(buf: bytes, at: int, stop: int, kind: type[Any]) -> Any:
+def _text(buf: bytes, at: int, stop: int, kind: type[bytes | str]) -> bytes | str:
     octets = buf[at:stop]
     if kind is bytes:
         return octets
@@ -270,9 +295,9 @@ def _text(buf: bytes, at: int, stop: int, kind: type[Any]) -> Any:
         raise fault("a string isn't UTF-8", at + error.start, "types/string") from None
 
 
-def read_list(buf: bytes, pos: int, stop: int, count: int, depth: int, entries: int) -> list[Any]:
+def read_list(buf: bytes, pos: int, stop: int, count: int, depth: int, entries: int) -> list[object]:
     """`count` values that fill the octets from `pos` to `stop`."""
-    items: list[Any] = []
+    items: list[object] = []
     for _ in range(count):
         value, pos = read_value(buf, pos, stop, depth, entries)
         items.append(value)
@@ -281,16 +306,16 @@ def read_list(buf: bytes, pos: int, stop: int, count: int, depth: int, entries: 
     return items
 
 
-def read_pairs(buf: bytes, pos: int, stop: int, count: int, depth: int, entries: int) -> list[tuple[Any, Any]]:
+def read_pairs(buf: bytes, pos: int, stop: int, count: int, depth: int, entries: int) -> Pairs:
     """The pairs of a map, in the order of the wire."""
     if count & 1:
         raise fault("a map has an odd number of entries", pos, "types/map-even")
     start = pos
-    pairs: list[tuple[Any, Any]] = []
+    pairs: Pairs = []
     for _ in range(count >> 1):
         key, pos = read_value(buf, pos, stop, depth, entries)
         value, pos = read_value(buf, pos, stop, depth, entries)
-        pairs.append((_frozen(key) if key.__class__ is list else key, value))
+        pairs.append((_frozen(cast("list[object]", key)) if key.__class__ is list else key, value))
     if pos != stop:
         raise fault("octets are left behind the last entry", pos, "types/compound-layout")
     _check_unique(pairs, start)
@@ -301,9 +326,9 @@ _TEXTS: Final = frozenset({str, bytes, Symbol, Char})
 """The types of keys whose hashes a peer can't foresee; of one type, they are equal when their octets are."""
 
 
-def _check_unique(pairs: list[tuple[Any, Any]], start: int) -> None:
+def _check_unique(pairs: Pairs, start: int) -> None:
     """Raise CodecError for two keys with the same octets, each in the one form that `encode` gives it."""
-    keys: list[Any] = [key for key, _ in pairs]
+    keys = [key for key, _ in pairs]
     kinds = {key.__class__ for key in keys}
     if len(kinds) == 1 and kinds <= _TEXTS and len(set(keys)) == len(keys):
         return
@@ -315,14 +340,14 @@ def _check_unique(pairs: list[tuple[Any, Any]], start: int) -> None:
         seen.add(octets)
 
 
-def _frozen(key: Any) -> Any:
+def _frozen(items: list[object]) -> tuple[object, ...]:
     """A key with tuples for lists, so that it has a hash."""
-    return tuple([_frozen(item) for item in key]) if key.__class__ is list else key
+    return tuple([_frozen(cast("list[object]", item)) if item.__class__ is list else item for item in items])
 
 
 def read_array(buf: bytes, pos: int, stop: int, count: int, depth: int, entries: int, wire: bytes | None) -> Array:
     """An array whose element constructor is at `pos`; its elements fill the octets up to `stop`."""
-    descriptors: list[Any] = []
+    descriptors: list[object] = []
     code, pos = read_code(buf, pos, stop)
     while not code:
         check_depth(pos, depth)
@@ -331,18 +356,18 @@ def read_array(buf: bytes, pos: int, stop: int, count: int, depth: int, entries:
         descriptors.append(descriptor)
         code, pos = read_code(buf, pos, stop)
     fixed = FIXED.get(code)
-    last: Any = descriptors[-1] if descriptors else None
-    kind = COMPOSITES.get(last) if last.__class__ in _DESCRIPTORS else None
-    read = read_data
+    last = descriptors[-1] if descriptors else None
+    kind = COMPOSITES.get(last) if isinstance(last, (ULong, Symbol)) else None
+    read: Callable[[bytes, int, int, int, int, int, int], tuple[object, int]] = read_data
     if kind is not None:
         read = kind.read_data
         descriptors.pop()
-    items: Sequence[Any]
+    items: Sequence[object]
     if (fixed is not None and not fixed[0]) or code >> 4 & 15 == 4:
         # Elements without octets: their count says nothing about the memory that they may take.
         items = Same(_wrap(read(buf, pos, stop, code, depth, entries, -1)[0], descriptors), count)
     else:
-        found: list[Any] = []
+        found: list[object] = []
         for _ in range(count):
             value, pos = read(buf, pos, stop, code, depth, entries, -1)
             found.append(_wrap(value, descriptors))
@@ -352,7 +377,7 @@ def read_array(buf: bytes, pos: int, stop: int, count: int, depth: int, entries:
     return Array.from_wire(items, kind or _element_type(code), tuple(descriptors), wire)
 
 
-def _element_type(code: int) -> type[Any]:
+def _element_type(code: int) -> type:
     fixed = FIXED.get(code)
     if fixed is None:
         return VARIABLE.get(code) or COMPOUND.get(code) or (Array if code in (0xE0, 0xF0) else Opaque)
@@ -363,7 +388,7 @@ def _element_type(code: int) -> type[Any]:
     return fixed[1]
 
 
-def _wrap(value: object, descriptors: list[Any]) -> Any:
+def _wrap(value: object, descriptors: list[object]) -> object:
     for descriptor in reversed(descriptors):
         value = Described(descriptor, value)
     return value
@@ -403,8 +428,8 @@ class Keyed(Mapping[Any, Any]):
 
     __slots__ = ("_found",)
 
-    def __init__(self, pairs: list[tuple[Any, Any]]) -> None:
-        self._found: dict[Any, tuple[Any, Any]] = {}
+    def __init__(self, pairs: Pairs) -> None:
+        self._found: dict[Hashable, tuple[object, object]] = {}
         for pair in pairs:
             self._found.setdefault(token(pair[0]), pair)
 
@@ -421,9 +446,9 @@ class Keyed(Mapping[Any, Any]):
         return len(self._found)
 
     def __eq__(self, other: object) -> bool:
-        others: Any = other
         if not isinstance(other, Mapping):
             return NotImplemented
+        others = cast("Mapping[object, object]", other)
         mine = self._found
         if len(others) != len(mine):
             return False
@@ -455,9 +480,9 @@ class Map(Mapping[Any, Any]):
     __slots__ = ("_raw", "_values")
 
     _raw: bytes
-    _values: Mapping[Any, Any] | None
+    _values: AmqpMap | None
 
-    def __init__(self, values: Mapping[Any, Any] | Sequence[tuple[Any, Any]] = ()) -> None:
+    def __init__(self, values: AmqpMap | Sequence[tuple[object, object]] = ()) -> None:
         if isinstance(values, Map):
             self._raw = values._raw
         else:
@@ -465,7 +490,7 @@ class Map(Mapping[Any, Any]):
         self._values = None
 
     @staticmethod
-    def from_wire(raw: bytes, values: dict[Any, Any] | None = None) -> Map:
+    def from_wire(raw: bytes, values: AmqpMap | None = None) -> Map:
         """A map over its octets, which begin with the format code, and what they were decoded to, where that is known.
         Checks nothing yet."""
         found: Map = NEW(Map)
@@ -473,22 +498,24 @@ class Map(Mapping[Any, Any]):
         found._values = values
         return found
 
-    def take(self, pairs: list[tuple[Any, Any]]) -> None:
-        """Give a map from the wire what its octets were decoded to."""
+    def take(self, pairs: Pairs) -> AmqpMap:
+        """Give a map from the wire what its octets were decoded to, and return that."""
         if {key.__class__ for key, _ in pairs} <= _TEXTS:
-            values: dict[Any, Any] = {}
+            plain: dict[object, object] = {}
             for key, value in pairs:
-                values.setdefault(key, value)
-            self._values = values
+                plain.setdefault(key, value)
+            values: AmqpMap = plain
         else:
-            self._values = Keyed(pairs)
+            values = Keyed(pairs)
+        self._values = values
+        return values
 
     @property
     def raw(self) -> bytes:
         """The octets of the map, with the format code."""
         return self._raw
 
-    def pairs(self) -> list[tuple[Any, Any]]:
+    def pairs(self) -> Pairs:
         """Every pair, in the order of the wire."""
         raw = self._raw
         code, pos = read_code(raw, 0, len(raw))
@@ -507,7 +534,7 @@ class Map(Mapping[Any, Any]):
         """
         return {key: _plain(value) for key, value in self._loaded().items()}
 
-    def _load(self) -> Mapping[Any, Any]:
+    def _load(self) -> AmqpMap:
         raw = self._raw
         end = len(raw)
         try:
@@ -524,10 +551,9 @@ class Map(Mapping[Any, Any]):
         at, stop, count = read_counted(raw, pos, end, code >> 4, ENTRIES)
         if stop != end:
             raise fault("octets are left behind a map", stop, "types/compound-layout")
-        self.take(read_pairs(raw, at, stop, count, NESTING - 1, ENTRIES))
-        return cast("Mapping[Any, Any]", self._values)
+        return self.take(read_pairs(raw, at, stop, count, NESTING - 1, ENTRIES))
 
-    def _loaded(self) -> Mapping[Any, Any]:
+    def _loaded(self) -> AmqpMap:
         values = self._values
         return self._load() if values is None else values
 
@@ -537,7 +563,7 @@ class Map(Mapping[Any, Any]):
             values = self._load()
         return values[key]
 
-    def get(self, key: Any, default: Any = None) -> Any:
+    def get(self, key: object, default: object = None) -> Any:
         """The value of `key`, or `default` when there is none."""
         return self._loaded().get(key, default)
 
@@ -579,11 +605,11 @@ class Map(Mapping[Any, Any]):
         except CodecError:
             return f"<Map of {len(self._raw)} damaged octets>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Map.from_wire, (self._raw,)
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Map):
         return value.to_dict()
     if isinstance(value, list):

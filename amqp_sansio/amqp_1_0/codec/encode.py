@@ -16,6 +16,7 @@ from .types import (
     Described,
     Float,
     Int,
+    Integer,
     Opaque,
     Short,
     Symbol,
@@ -39,7 +40,7 @@ NESTING: Final = 256
 """How deep a value to encode may be nested: it's the caller's own, so this only catches what holds itself."""
 
 
-def encode(value: Any) -> bytes:
+def encode(value: object) -> bytes:
     """The octets of `value`, in the smallest form of its type; what was decoded gives its own octets again.
 
     Python's None, bool, int (a long), float (a double), str, bytes, list or tuple, mapping, UUID, datetime
@@ -67,13 +68,13 @@ def encode_value(value: object, depth: int) -> bytes:
     if isinstance(value, Array):
         return encode_array(value, depth - 1)
     if isinstance(value, Mapping):
-        values = cast("Mapping[object, Any]", value)
-        raw: Any = getattr(values, "raw", None)
-        if raw.__class__ is bytes:
-            return raw  # pyright: ignore[reportUnknownVariableType]
+        values = cast("Mapping[object, object]", value)
+        raw: object = getattr(values, "raw", None)
+        if isinstance(raw, bytes):
+            return raw
         return encode_pairs(values.items(), depth - 1)
     if isinstance(value, (list, tuple)):
-        items = cast("Sequence[Any]", value)
+        items = cast("Sequence[object]", value)
         return encode_items(0xC0, len(items), b"".join([encode_value(item, depth - 1) for item in items]))
     for kind, encoder in ENCODERS.items():
         if isinstance(value, kind):
@@ -98,7 +99,7 @@ def _encode_rare(value: object) -> bytes:
     raise fault(f"AMQP has no type for {value!r:.60}", None, "types/constructor")
 
 
-def encode_pairs(pairs: Iterable[tuple[Any, Any]], depth: int = NESTING) -> bytes:
+def encode_pairs(pairs: Iterable[tuple[object, object]], depth: int = NESTING) -> bytes:
     """A map's octets, with the format code. Raises CodecError for two equal keys of one type."""
     seen: set[bytes] = set()
     items: list[bytes] = []
@@ -205,7 +206,7 @@ def encode_ushort(value: int) -> bytes:
     return _pack_u16(0x60, value)
 
 
-def _check(value: int, kind: Any) -> None:
+def _check(value: int, kind: type[Integer]) -> None:
     if not kind.LOW <= value <= kind.HIGH:
         raise fault(f"{kind.__name__} is from {kind.LOW} to {kind.HIGH}, not {int(value)}", None, "types/fixed-width")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, TypeVar, cast
 
 from ...errors import CodecError
 from . import sections as _sections
@@ -16,8 +16,8 @@ from .faults import INVALID, READ_FAULTS, WRITE_FAULTS, fault
 from .octets import BINARY, READ_U32, VALUES
 from .odd import Odd, OddRecord
 from .performatives import Header, Properties
-from .sections import Section, check_map, encode_annotations, encode_properties, listed, locate
-from .types import Symbol, ULong
+from .sections import Index, Section, check_map, encode_annotations, encode_properties, listed, locate
+from .types import AmqpMap, Symbol, ULong
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .types import Timestamp
 
 C = TypeVar("C", bound=Composite)
+P = TypeVar("P")
 BodyKind = Literal["data", "sequence", "value", "none"]
 
 _UNREAD: Final[Any] = NotImplemented
@@ -46,13 +47,13 @@ _map_of: Final = Map.from_wire
 _read_properties: Final = Properties.fast
 
 
-class _Parts:
+class _Parts(Generic[P]):
     """A body of one or more sections of one kind."""
 
     __slots__ = ("parts",)
     __match_args__ = ("parts",)
 
-    parts: tuple[Any, ...]
+    parts: tuple[P, ...]
 
     def __eq__(self, other: object) -> bool:
         return self.parts == other.parts if isinstance(other, type(self)) else NotImplemented
@@ -63,11 +64,11 @@ class _Parts:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.parts))})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), self.parts
 
 
-class Data(_Parts):
+class Data(_Parts[bytes]):
     """A body of one or more data sections, octets each (1.0 part 3 section 3.2.6).
 
     >>> Data(b"ab", b"c").encode()
@@ -79,7 +80,7 @@ class Data(_Parts):
     KIND: ClassVar[BodyKind] = "data"
 
     def __init__(self, *parts: bytes | bytearray | memoryview) -> None:
-        self.parts: tuple[bytes, ...] = tuple([bytes(part) for part in parts])
+        self.parts = tuple([bytes(part) for part in parts])
 
     @property
     def content(self) -> bytes:
@@ -91,7 +92,7 @@ class Data(_Parts):
         return b"".join([b"\0\x53\x75" + encode_binary(part) for part in self.parts])
 
 
-class AmqpSequence(_Parts):
+class AmqpSequence(_Parts[list[Any]]):
     """A body of one or more amqp-sequence sections, lists each (1.0 part 3 section 3.2.7).
 
     >>> AmqpSequence([1, 2], ["a"]).content
@@ -102,8 +103,8 @@ class AmqpSequence(_Parts):
 
     KIND: ClassVar[BodyKind] = "sequence"
 
-    def __init__(self, *parts: Sequence[Any]) -> None:
-        self.parts: tuple[list[Any], ...] = tuple([list(part) for part in parts])
+    def __init__(self, *parts: Sequence[object]) -> None:
+        self.parts = tuple([list(part) for part in parts])
 
     @property
     def content(self) -> list[Any]:
@@ -149,7 +150,7 @@ class AmqpValue:
     def __repr__(self) -> str:
         return f"AmqpValue({self.value!r})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return AmqpValue, (self.value,)
 
 
@@ -201,42 +202,42 @@ class Message:
     # From the wire only the payload is there at first; any other slot is filled when it's asked for.
     _payload: bytes
     # Of each section where it begins, or all that is known of it when its descriptor isn't of the short form.
-    _index: dict[int, Any]
+    _index: Index
     # Where the values of properties, application properties and body begin: 0 without, the end of the octets for one
     # that needs care. The body's is 0 for that, too, and below 0 for an amqp-value. Then whether the message has
     # nothing but a header, these, and data.
     _places: tuple[int, int, int, bool]
     _bare: bytes | None
-    _content: Any
+    _content: object
     _body: Body | None
     _header: Header | None
     _properties: Properties | None
-    _delivery_annotations: Mapping[Any, Any]
-    _message_annotations: Mapping[Any, Any]
+    _delivery_annotations: AmqpMap
+    _message_annotations: AmqpMap
     _application_properties: Mapping[str, Any]
-    _footer: Mapping[Any, Any]
+    _footer: AmqpMap
 
     def __init__(
         self,
-        body: Any = None,
+        body: object = None,
         *,
         header: Header | None = None,
-        delivery_annotations: Mapping[Any, Any] | None = None,
-        message_annotations: Mapping[Any, Any] | None = None,
+        delivery_annotations: AmqpMap | None = None,
+        message_annotations: AmqpMap | None = None,
         properties: Properties | None = None,
         application_properties: Mapping[str, Any] | None = None,
-        footer: Mapping[Any, Any] | None = None,
+        footer: AmqpMap | None = None,
     ) -> None:
-        kind = body.__class__
-        if kind is bytes:
-            content = body
-            body = _new(Data)
-            body.parts = (content,)
-        elif kind is bytearray or kind is memoryview:
-            body = Data(body)
-        elif kind is not Data and kind is not AmqpSequence and kind is not AmqpValue:
-            body = AmqpValue(body)
-        self._body = body
+        if isinstance(body, bytes) and body.__class__ is bytes:
+            data: Data = _new(Data)
+            data.parts = (body,)
+            self._body = data
+        elif isinstance(body, (Data, AmqpSequence, AmqpValue)):
+            self._body = body
+        elif isinstance(body, (bytearray, memoryview)):
+            self._body = Data(cast("bytearray | memoryview", body))
+        else:
+            self._body = AmqpValue(body)
         self._header = header
         self._delivery_annotations = _EMPTY if delivery_annotations is None else delivery_annotations
         self._message_annotations = _EMPTY if message_annotations is None else message_annotations
@@ -375,7 +376,7 @@ class Message:
         ]
         return octets[inside[0][0] : inside[-1][1]] if inside else b""
 
-    def _located(self) -> dict[int, Any]:
+    def _located(self) -> Index:
         index = self._index
         if index is _UNREAD:
             octets = self._payload
@@ -396,7 +397,7 @@ class Message:
 
     def _open(self) -> tuple[int, int, int, bool]:
         payload = self._payload
-        header: Any = None
+        header: Header | None = None
         pos = properties = application_properties = 0
         plain = True
         try:
@@ -450,7 +451,7 @@ class Message:
         # Straight-line code stops at the end of the octets.
         care = len(self._payload)
         starts = [index.get(number, -3) for number in (_sections.PROPERTIES, _sections.APPLICATION_PROPERTIES, _DATA)]
-        properties, application_properties, data = [start + 3 if start.__class__ is int else care for start in starts]
+        properties, application_properties, data = [start + 3 if isinstance(start, int) else care for start in starts]
         places = (properties, application_properties, 0 if data == care else data, False)
         self._places = places
         return places
@@ -499,7 +500,7 @@ class Message:
         return kind.read(self._payload, at, stop, NESTING - 1, ENTRIES, start)[0]
 
     @property
-    def delivery_annotations(self) -> Mapping[Any, Any]:
+    def delivery_annotations(self) -> AmqpMap:
         """The sender's annotations of this delivery, for one hop."""
         found = self._delivery_annotations
         if found is _UNREAD:
@@ -508,7 +509,7 @@ class Message:
         return found
 
     @property
-    def message_annotations(self) -> Mapping[Any, Any]:
+    def message_annotations(self) -> AmqpMap:
         """The infrastructure's annotations of the message, for every hop."""
         found = self._message_annotations
         if found is _UNREAD:
@@ -536,7 +537,7 @@ class Message:
         return found
 
     @property
-    def footer(self) -> Mapping[Any, Any]:
+    def footer(self) -> AmqpMap:
         """Values that the sender only knows after the whole bare message, such as a checksum."""
         found = self._footer
         if found is _UNREAD:
@@ -710,7 +711,7 @@ class Message:
             return f"<Message of {len(self.encode())} damaged octets>"
         return f"Message({', '.join(shown)})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Message.from_wire, (self.encode(),)
 
 
@@ -727,7 +728,7 @@ class LenientMessage(Message):
     @staticmethod
     def from_wire(payload: bytes) -> LenientMessage:
         """A message over its octets. Checks nothing yet."""
-        found: Any = Message.from_wire(payload)
+        found = Message.from_wire(payload)
         found.__class__ = LenientMessage
         return cast("LenientMessage", found)
 
@@ -767,7 +768,7 @@ class LenientMessage(Message):
                 raise
             return AmqpValue(odd.record)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return LenientMessage.from_wire, (self.encode(),)
 
 
@@ -820,4 +821,4 @@ def _has_names(payload: bytes, at: int, stop: int) -> bool:
         found, _ = read_value(payload, at, stop, NESTING, ENTRIES)
     except CodecError:
         return False
-    return all([isinstance(key, (str, ULong)) for key, _ in found.pairs()])
+    return all([isinstance(key, (str, ULong)) for key, _ in cast("Map", found).pairs()])

@@ -7,10 +7,12 @@ what couldn't be read has its default in it. The model says how much each of the
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any, Final, cast
 
 from ..._ground.record import record
 from ...errors import CodecError
+from .decode import Map
 from .restricted import SOURCES
 from .types import Array, Symbol, Timestamp
 
@@ -60,12 +62,12 @@ _EMPTY: Final = {
 }
 
 
-def placeholder(kind: str, multiple: bool) -> Any:
+def placeholder(kind: str, multiple: bool) -> object:
     """The value that stands where a mandatory field has none that can be read."""
     return () if multiple else _EMPTY.get(kind, _EMPTY.get(SOURCES.get(kind, kind)))
 
 
-def meant(kind: str, multiple: bool, value: object) -> Any:
+def meant(kind: str, multiple: bool, value: object) -> object:
     """What a field of this kind means by a value of another type, as real peers send it; UNREAD where that isn't plain.
 
     >>> meant("symbol", True, ["en", "de"])
@@ -75,18 +77,19 @@ def meant(kind: str, multiple: bool, value: object) -> Any:
     """
     if not multiple:
         return _one(kind, value)
-    several: Any = value
-    items = tuple([_one(kind, each) for each in several]) if isinstance(value, (list, Array)) else (_one(kind, value),)
+    several: Iterable[object] = cast("Iterable[object]", value) if isinstance(value, (list, Array)) else (value,)
+    items = tuple([_one(kind, each) for each in several])
     return UNREAD if any([each is UNREAD for each in items]) else items
 
 
-def _one(kind: str, value: Any) -> Any:
+def _one(kind: str, value: object) -> object:
     base = SOURCES.get(kind, kind)
     if base in _MOST or base == "timestamp":
-        whole = isinstance(value, int) and value.__class__ is not bool
+        if not isinstance(value, int) or value.__class__ is bool:
+            return UNREAD
         if base == "timestamp":
-            return Timestamp(value) if whole and -(2**63) <= value < 2**63 else UNREAD
-        return int(value) if whole and 0 <= value <= _MOST[base] else UNREAD
+            return Timestamp(value) if -(2**63) <= value < 2**63 else UNREAD
+        return int(value) if 0 <= value <= _MOST[base] else UNREAD
     if base == "message-id" and isinstance(value, int) and value.__class__ is not bool:
         return int(value) if 0 <= value <= _MOST["ulong"] else UNREAD
     if isinstance(value, str):
@@ -96,9 +99,8 @@ def _one(kind: str, value: Any) -> Any:
         if base == "symbol":
             return Symbol(text) if text.isascii() else UNREAD
         return text.encode() if base == "binary" else UNREAD
-    if kind in _PLAIN_MAPS and hasattr(value, "pairs"):
-        pairs: Any = value
-        return value if all([isinstance(key, str) for key, _ in pairs.pairs()]) else UNREAD
+    if kind in _PLAIN_MAPS and isinstance(value, Map):
+        return value if all([isinstance(key, str) for key, _ in value.pairs()]) else UNREAD
     return UNREAD
 
 

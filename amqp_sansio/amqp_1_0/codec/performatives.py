@@ -56,11 +56,11 @@ if TYPE_CHECKING or COMPILED:
     from ..._compiled import scan_list
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
     from uuid import UUID
 
-    from .types import Described
+    from .types import AmqpMap, Described
 
 SESSION_END: Final = Symbol("session-end")
 
@@ -99,7 +99,7 @@ class Open(Performative):
         ("desired_capabilities", "symbol*"),
         ("properties", "fields"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("container_id", "string", None, True, False),
         ("hostname", "string", None, False, False),
         ("max_frame_size", "uint", 4294967295, False, False),
@@ -133,7 +133,7 @@ class Open(Performative):
     incoming_locales: tuple[Symbol, ...]
     offered_capabilities: tuple[Symbol, ...]
     desired_capabilities: tuple[Symbol, ...]
-    properties: Mapping[Any, Any] | None
+    properties: AmqpMap | None
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class Open(Performative):
         incoming_locales: Sequence[Symbol | str] = (),
         offered_capabilities: Sequence[Symbol | str] = (),
         desired_capabilities: Sequence[Symbol | str] = (),
-        properties: Mapping[Any, Any] | None = None,
+        properties: AmqpMap | None = None,
     ) -> None:
         self.container_id = container_id
         self.hostname = hostname
@@ -191,7 +191,7 @@ class Begin(Performative):
         ("desired_capabilities", "symbol*"),
         ("properties", "fields"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("remote_channel", "ushort", None, False, False),
         ("next_outgoing_id", "transfer-number", None, True, False),
         ("incoming_window", "uint", None, True, False),
@@ -219,7 +219,7 @@ class Begin(Performative):
     handle_max: int
     offered_capabilities: tuple[Symbol, ...]
     desired_capabilities: tuple[Symbol, ...]
-    properties: Mapping[Any, Any] | None
+    properties: AmqpMap | None
 
     def __init__(
         self,
@@ -230,7 +230,7 @@ class Begin(Performative):
         handle_max: int = 4294967295,
         offered_capabilities: Sequence[Symbol | str] = (),
         desired_capabilities: Sequence[Symbol | str] = (),
-        properties: Mapping[Any, Any] | None = None,
+        properties: AmqpMap | None = None,
     ) -> None:
         require(self, next_outgoing_id, incoming_window, outgoing_window)
         self.remote_channel = remote_channel
@@ -287,7 +287,7 @@ class Attach(Performative):
         ("desired_capabilities", "symbol*"),
         ("properties", "fields"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("name", "string", None, True, False),
         ("handle", "handle", None, True, False),
         ("role", "role", None, True, False),
@@ -327,13 +327,13 @@ class Attach(Performative):
     rcv_settle_mode: int
     source: Source | Described | None
     target: Target | Coordinator | Described | None
-    unsettled: Mapping[Any, Any] | None
+    unsettled: AmqpMap | None
     incomplete_unsettled: bool
     initial_delivery_count: int | None
     max_message_size: int | None
     offered_capabilities: tuple[Symbol, ...]
     desired_capabilities: tuple[Symbol, ...]
-    properties: Mapping[Any, Any] | None
+    properties: AmqpMap | None
 
     def __init__(
         self,
@@ -344,13 +344,13 @@ class Attach(Performative):
         rcv_settle_mode: int = 0,
         source: Source | Described | None = None,
         target: Target | Coordinator | Described | None = None,
-        unsettled: Mapping[Any, Any] | None = None,
+        unsettled: AmqpMap | None = None,
         incomplete_unsettled: bool = False,
         initial_delivery_count: int | None = None,
         max_message_size: int | None = None,
         offered_capabilities: Sequence[Symbol | str] = (),
         desired_capabilities: Sequence[Symbol | str] = (),
-        properties: Mapping[Any, Any] | None = None,
+        properties: AmqpMap | None = None,
     ) -> None:
         self.name = name
         self.handle = handle
@@ -406,7 +406,7 @@ class Flow(Performative):
         ("echo", "boolean"),
         ("properties", "fields"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("next_incoming_id", "transfer-number", None, False, False),
         ("incoming_window", "uint", None, True, False),
         ("next_outgoing_id", "transfer-number", None, True, False),
@@ -443,7 +443,7 @@ class Flow(Performative):
     available: int | None
     drain: bool
     echo: bool
-    properties: Mapping[Any, Any] | None
+    properties: AmqpMap | None
 
     def __init__(
         self,
@@ -457,7 +457,7 @@ class Flow(Performative):
         available: int | None = None,
         drain: bool = False,
         echo: bool = False,
-        properties: Mapping[Any, Any] | None = None,
+        properties: AmqpMap | None = None,
     ) -> None:
         require(self, incoming_window, next_outgoing_id, outgoing_window)
         self.next_incoming_id = next_incoming_id
@@ -829,7 +829,7 @@ class Transfer(Performative):
         ("aborted", "boolean"),
         ("batchable", "boolean"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("handle", "handle", None, True, False),
         ("delivery_id", "delivery-number", None, False, False),
         ("delivery_tag", "delivery-tag", None, False, False),
@@ -1277,7 +1277,7 @@ class Disposition(Performative):
         ("state", "delivery-state"),
         ("batchable", "boolean"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("role", "role", None, True, False),
         ("first", "delivery-number", None, True, False),
         ("last", "delivery-number", None, False, False),
@@ -1498,7 +1498,7 @@ class Detach(Performative):
         ("closed", "boolean"),
         ("error", "error"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("handle", "handle", None, True, False),
         ("closed", "boolean", False, False, False),
         ("error", "error", None, False, False),
@@ -1532,7 +1532,7 @@ class End(Performative):
     FIELDS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("error", "error"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("error", "error", None, False, False),
     )
     __match_args__ = ("error",)
@@ -1558,7 +1558,7 @@ class Close(Performative):
     FIELDS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("error", "error"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("error", "error", None, False, False),
     )
     __match_args__ = ("error",)
@@ -1586,7 +1586,7 @@ class Error(Composite):
         ("description", "string"),
         ("info", "fields"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("condition", "error-condition", None, True, False),
         ("description", "string", None, False, False),
         ("info", "error-info", None, False, False),
@@ -1595,13 +1595,13 @@ class Error(Composite):
 
     condition: Symbol
     description: str | None
-    info: Mapping[Any, Any] | None
+    info: AmqpMap | None
 
     def __init__(
         self,
         condition: Symbol | str,
         description: str | None = None,
-        info: Mapping[Any, Any] | None = None,
+        info: AmqpMap | None = None,
     ) -> None:
         self.condition = to_symbol(condition)
         self.description = description
@@ -1621,7 +1621,7 @@ class Received(DeliveryState):
         ("section_number", "uint"),
         ("section_offset", "ulong"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("section_number", "uint", None, True, False),
         ("section_offset", "ulong", None, True, False),
     )
@@ -1666,7 +1666,7 @@ class Rejected(DeliveryState):
     FIELDS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("error", "error"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("error", "error", None, False, False),
     )
     __match_args__ = ("error",)
@@ -1709,7 +1709,7 @@ class Modified(DeliveryState):
         ("undeliverable_here", "boolean"),
         ("message_annotations", "fields"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("delivery_failed", "boolean", None, False, False),
         ("undeliverable_here", "boolean", None, False, False),
         ("message_annotations", "state-annotations", None, False, False),
@@ -1718,13 +1718,13 @@ class Modified(DeliveryState):
 
     delivery_failed: bool | None
     undeliverable_here: bool | None
-    message_annotations: Mapping[Any, Any] | None
+    message_annotations: AmqpMap | None
 
     def __init__(
         self,
         delivery_failed: bool | None = None,
         undeliverable_here: bool | None = None,
-        message_annotations: Mapping[Any, Any] | None = None,
+        message_annotations: AmqpMap | None = None,
     ) -> None:
         self.delivery_failed = delivery_failed
         self.undeliverable_here = undeliverable_here
@@ -1768,7 +1768,7 @@ class Source(Composite):
         ("outcomes", "symbol*"),
         ("capabilities", "symbol*"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("address", "address", None, False, False),
         ("durable", "terminus-durability", 0, False, False),
         ("expiry_policy", "terminus-expiry-policy", SESSION_END, False, False),
@@ -1800,9 +1800,9 @@ class Source(Composite):
     expiry_policy: Symbol
     timeout: int
     dynamic: bool
-    dynamic_node_properties: Mapping[Any, Any] | None
+    dynamic_node_properties: AmqpMap | None
     distribution_mode: Symbol | None
-    filter: Mapping[Any, Any] | None
+    filter: AmqpMap | None
     default_outcome: DeliveryState | Described | None
     outcomes: tuple[Symbol, ...]
     capabilities: tuple[Symbol, ...]
@@ -1814,9 +1814,9 @@ class Source(Composite):
         expiry_policy: Symbol | str = SESSION_END,
         timeout: int = 0,
         dynamic: bool = False,
-        dynamic_node_properties: Mapping[Any, Any] | None = None,
+        dynamic_node_properties: AmqpMap | None = None,
         distribution_mode: Symbol | str | None = None,
-        filter: Mapping[Any, Any] | None = None,
+        filter: AmqpMap | None = None,
         default_outcome: DeliveryState | Described | None = None,
         outcomes: Sequence[Symbol | str] = (),
         capabilities: Sequence[Symbol | str] = (),
@@ -1863,7 +1863,7 @@ class Target(Composite):
         ("dynamic_node_properties", "node-properties"),
         ("capabilities", "symbol*"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("address", "address", None, False, False),
         ("durable", "terminus-durability", 0, False, False),
         ("expiry_policy", "terminus-expiry-policy", SESSION_END, False, False),
@@ -1887,7 +1887,7 @@ class Target(Composite):
     expiry_policy: Symbol
     timeout: int
     dynamic: bool
-    dynamic_node_properties: Mapping[Any, Any] | None
+    dynamic_node_properties: AmqpMap | None
     capabilities: tuple[Symbol, ...]
 
     def __init__(
@@ -1897,7 +1897,7 @@ class Target(Composite):
         expiry_policy: Symbol | str = SESSION_END,
         timeout: int = 0,
         dynamic: bool = False,
-        dynamic_node_properties: Mapping[Any, Any] | None = None,
+        dynamic_node_properties: AmqpMap | None = None,
         capabilities: Sequence[Symbol | str] = (),
     ) -> None:
         self.address = address
@@ -1974,7 +1974,7 @@ class Coordinator(Composite):
     FIELDS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("capabilities", "txn-capability*"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("capabilities", "txn-capability", (), False, True),
     )
     __match_args__ = ("capabilities",)
@@ -2000,7 +2000,7 @@ class Declare(Composite):
     FIELDS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("global_id", "global-tx-id"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("global_id", "global-tx-id", None, False, False),
     )
     __match_args__ = ("global_id",)
@@ -2027,7 +2027,7 @@ class Discharge(Composite):
         ("txn_id", "txn-id"),
         ("fail", "boolean"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("txn_id", "txn-id", None, True, False),
         ("fail", "boolean", None, False, False),
     )
@@ -2058,7 +2058,7 @@ class Declared(DeliveryState):
     FIELDS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("txn_id", "txn-id"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("txn_id", "txn-id", None, True, False),
     )
     __match_args__ = ("txn_id",)
@@ -2085,7 +2085,7 @@ class TransactionalState(DeliveryState):
         ("txn_id", "txn-id"),
         ("outcome", "outcome"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("txn_id", "txn-id", None, True, False),
         ("outcome", "outcome", None, False, False),
     )
@@ -2115,7 +2115,7 @@ class SaslMechanisms(SaslFrame):
     FIELDS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("sasl_server_mechanisms", "symbol*"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("sasl_server_mechanisms", "symbol", (), True, True),
     )
     __match_args__ = ("sasl_server_mechanisms",)
@@ -2144,7 +2144,7 @@ class SaslInit(SaslFrame):
         ("initial_response", "binary"),
         ("hostname", "string"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("mechanism", "symbol", None, True, False),
         ("initial_response", "binary", None, False, False),
         ("hostname", "string", None, False, False),
@@ -2178,7 +2178,7 @@ class SaslChallenge(SaslFrame):
     FIELDS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("challenge", "binary"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("challenge", "binary", None, True, False),
     )
     __match_args__ = ("challenge",)
@@ -2205,7 +2205,7 @@ class SaslResponse(SaslFrame):
     FIELDS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("response", "binary"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("response", "binary", None, True, False),
     )
     __match_args__ = ("response",)
@@ -2235,7 +2235,7 @@ class SaslOutcome(SaslFrame):
         ("code", "sasl-code"),
         ("additional_data", "binary"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("code", "sasl-code", None, True, False),
         ("additional_data", "binary", None, False, False),
     )
@@ -2272,7 +2272,7 @@ class Header(Composite):
         ("first_acquirer", "boolean"),
         ("delivery_count", "uint"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("durable", "boolean", False, False, False),
         ("priority", "ubyte", 4, False, False),
         ("ttl", "milliseconds", None, False, False),
@@ -2502,7 +2502,7 @@ class Properties(Composite):
         ("group_sequence", "sequence-no"),
         ("reply_to_group_id", "string"),
     )
-    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
+    WIRE: ClassVar[tuple[tuple[str, str, object, bool, bool], ...]] = (
         ("message_id", "message-id", None, False, False),
         ("user_id", "binary", None, False, False),
         ("to", "address", None, False, False),

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 from ...errors import CodecError
 from .decode import ENTRIES, NESTING, Map, read_code, read_counted, read_value, skip, skip_data
 from .encode import encode
 from .faults import INVALID, fault
-from .types import Symbol, ULong
+from .types import AmqpMap, Symbol, ULong
 
 HEADER: Final = 0x70
 DELIVERY_ANNOTATIONS: Final = 0x71
@@ -50,6 +50,8 @@ FORMS: Final = {
 MORE: Final = 0x100
 Section = tuple[int, int, int, int]
 """A section's code, where its constructor begins, where its value begins, and where it ends."""
+Index: TypeAlias = "dict[int, int] | dict[int, Section] | dict[int, int | Section]"
+"""Of each section by its code where it begins, or all that is known when its descriptor isn't of the short form."""
 
 
 def next_section(buf: bytes, pos: int, end: int) -> Section:
@@ -62,10 +64,10 @@ def next_section(buf: bytes, pos: int, end: int) -> Section:
         at += 2
     else:
         descriptor, at = read_value(buf, at, end, NESTING, ENTRIES)
-        if descriptor.__class__ is ULong:
+        if isinstance(descriptor, ULong):
             number = int(descriptor)
         else:
-            number = SYMBOLS.get(descriptor, -1) if descriptor.__class__ is Symbol else -1
+            number = SYMBOLS.get(descriptor, -1) if isinstance(descriptor, Symbol) else -1
     if number not in NAMES:
         raise fault("a message has a section that no message has", pos, "message/section-order")
     stop = skip(buf, at, end)
@@ -125,11 +127,11 @@ def check_map(buf: bytes, at: int, end: int, number: int) -> None:
             at = skip(buf, start, stop)
 
 
-def listed(index: dict[int, Any], end: int) -> list[Section]:
+def listed(index: Index, end: int) -> list[Section]:
     """The sections of an index, in order: it has only the beginning of those that are as most are."""
     found: list[Section] = []
     for number, section in index.items():
-        if section.__class__ is int:
+        if isinstance(section, int):
             # The end of a section is where the next one begins.
             if found:
                 found[-1] = (*found[-1][:3], section)
@@ -139,7 +141,7 @@ def listed(index: dict[int, Any], end: int) -> list[Section]:
     return found
 
 
-def encode_annotations(values: Mapping[Any, Any]) -> bytes:
+def encode_annotations(values: AmqpMap) -> bytes:
     """The map of an annotations or footer section. Raises CodecError for a key that it can't have."""
     if isinstance(values, Map):
         octets = values.raw
@@ -149,7 +151,7 @@ def encode_annotations(values: Mapping[Any, Any]) -> bytes:
     return octets
 
 
-def encode_properties(values: Mapping[str, Any]) -> bytes:
+def encode_properties(values: Mapping[str, object]) -> bytes:
     """The map of application properties. Raises CodecError for a key or value that they can't have."""
     octets = encode(values)
     check_map(octets, 0, len(octets), APPLICATION_PROPERTIES)

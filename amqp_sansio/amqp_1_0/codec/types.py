@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex, TypeAlias, cast, overload
 
 from ..._ground.record import record
 
 if TYPE_CHECKING:
     from datetime import datetime as _datetime
 
+AmqpMap: TypeAlias = Mapping[Any, Any]
+"""A map of AMQP values, as fields, annotations and filters are. What its keys and values may be says who made the map;
+whoever reads one compares and checks them without a cast."""
 
-class _Integer(int):
+
+class Integer(int):
     """An int that remembers its AMQP type. Making one out of the type's range raises ValueError."""
 
     __slots__ = ()
@@ -33,7 +37,7 @@ class _Integer(int):
     __str__ = int.__repr__
 
 
-class UByte(_Integer):
+class UByte(Integer):
     """ubyte: an integer from 0 to 255.
 
     >>> UByte(7)
@@ -44,7 +48,7 @@ class UByte(_Integer):
     HIGH = 0xFF
 
 
-class UShort(_Integer):
+class UShort(Integer):
     """ushort: an integer from 0 to 65,535.
 
     >>> UShort(7) + 1
@@ -55,7 +59,7 @@ class UShort(_Integer):
     HIGH = 0xFFFF
 
 
-class UInt(_Integer):
+class UInt(Integer):
     """uint: an integer of 32 bits without sign.
 
     >>> UInt(7) == 7
@@ -66,7 +70,7 @@ class UInt(_Integer):
     HIGH = 0xFFFF_FFFF
 
 
-class ULong(_Integer):
+class ULong(Integer):
     """ulong: an integer of 64 bits without sign.
 
     >>> ULong(2**64 - 1)
@@ -77,7 +81,7 @@ class ULong(_Integer):
     HIGH = 0xFFFF_FFFF_FFFF_FFFF
 
 
-class Byte(_Integer):
+class Byte(Integer):
     """byte: an integer from -128 to 127.
 
     >>> Byte(-1)
@@ -88,7 +92,7 @@ class Byte(_Integer):
     LOW, HIGH = -0x80, 0x7F
 
 
-class Short(_Integer):
+class Short(Integer):
     """short: an integer from -32,768 to 32,767.
 
     >>> Short(-1)
@@ -99,7 +103,7 @@ class Short(_Integer):
     LOW, HIGH = -0x8000, 0x7FFF
 
 
-class Int(_Integer):
+class Int(Integer):
     """int: an integer of 32 bits with sign. (A plain Python int is a long, of 64 bits.)
 
     >>> Int(-1)
@@ -110,7 +114,7 @@ class Int(_Integer):
     LOW, HIGH = -0x8000_0000, 0x7FFF_FFFF
 
 
-class Timestamp(_Integer):
+class Timestamp(Integer):
     """timestamp: milliseconds since 1970 UTC, 64 bits with sign.
 
     >>> Timestamp(1311704463521).datetime.isoformat()
@@ -235,7 +239,7 @@ class Same(Sequence[Any]):
     def __getitem__(self, index: int) -> Any: ...
     @overload
     def __getitem__(self, index: slice) -> Sequence[Any]: ...
-    def __getitem__(self, index: int | slice) -> Any:
+    def __getitem__(self, index: int | slice) -> object:
         found = range(self._count)[index]
         return self._value if isinstance(found, int) else Same(self._value, len(found))
 
@@ -249,7 +253,7 @@ class Same(Sequence[Any]):
     def __repr__(self) -> str:
         return f"[{self._value!r}] * {self._count}"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Same, (self._value, self._count)
 
 
@@ -271,20 +275,20 @@ class Array(Sequence[Any]):
     __slots__ = ("_items", "descriptors", "element", "wire")
 
     def __init__(
-        self, items: Iterable[Any] = (), element: type[Any] | None = None, descriptors: tuple[Any, ...] = ()
+        self, items: Iterable[object] = (), element: type | None = None, descriptors: tuple[object, ...] = ()
     ) -> None:
         values = tuple(items)
         if element is None:
             if not values:
                 raise ValueError("an Array without items needs its element")
-            element = cast("type[Any]", values[0].__class__)
-        self._items: Sequence[Any] = values
-        self.element: type[Any] = element
+            element = values[0].__class__
+        self._items: Sequence[object] = values
+        self.element: type = element
         self.descriptors = descriptors
         self.wire: bytes | None = None
 
     @staticmethod
-    def from_wire(items: Sequence[Any], element: type[Any], descriptors: tuple[Any, ...], wire: bytes | None) -> Array:
+    def from_wire(items: Sequence[object], element: type, descriptors: tuple[object, ...], wire: bytes | None) -> Array:
         """An array of what was decoded, with its octets, which it then encodes to."""
         array = object.__new__(Array)
         array._items = items
@@ -303,7 +307,7 @@ class Array(Sequence[Any]):
     def __getitem__(self, index: int) -> Any: ...
     @overload
     def __getitem__(self, index: slice) -> Sequence[Any]: ...
-    def __getitem__(self, index: int | slice) -> Any:
+    def __getitem__(self, index: int | slice) -> object:
         return self._items[index]
 
     def __eq__(self, other: object) -> bool:
@@ -317,7 +321,7 @@ class Array(Sequence[Any]):
                 return mine == others
             return len(mine) == len(others) and tuple(mine) == tuple(others)
         if isinstance(other, (tuple, list)):
-            items = cast("Sequence[Any]", other)
+            items = cast("Sequence[object]", other)
             return len(self._items) == len(items) and tuple(self) == tuple(items)
         return NotImplemented
 
@@ -333,7 +337,7 @@ class Array(Sequence[Any]):
             text += f", descriptors={self.descriptors!r}"
         return text + ")"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Array.from_wire, (self._items, self.element, self.descriptors, self.wire)
 
     @property
@@ -342,7 +346,7 @@ class Array(Sequence[Any]):
         items = self._items
         return len(items) if isinstance(items, Same) else 0
 
-    def runs(self) -> Iterator[tuple[Any, int]]:
+    def runs(self) -> Iterator[tuple[object, int]]:
         """The items in their order, each with how many times it comes; one of no octets comes once for all."""
         items = self._items
         if isinstance(items, Same):
@@ -350,7 +354,7 @@ class Array(Sequence[Any]):
         return iter([(item, 1) for item in items])
 
 
-def token(value: object) -> Any:
+def token(value: object) -> Hashable:
     """Return a hashable token for a decoded value: equal for values that Python calls equal.
 
     It is made of text and octets only, whose hashes nobody can foresee. Those of numbers, and of what numbers
@@ -368,15 +372,16 @@ def token(value: object) -> Any:
         value = int(value)
     if isinstance(value, int):
         return ("number", int.__repr__(value))
-    whole: Any = value
     if isinstance(value, Mapping):
-        return ("map", frozenset([(token(key), token(each)) for key, each in whole.items()]))
+        pairs = cast("Mapping[object, object]", value)
+        return ("map", frozenset([(token(key), token(each)) for key, each in pairs.items()]))
     if isinstance(value, (Array, list, tuple)):
-        runs = value.runs() if isinstance(value, Array) else [(item, 1) for item in whole]
+        items = cast("Sequence[object]", value)
+        runs = items.runs() if isinstance(items, Array) else [(item, 1) for item in items]
         same = groupby([(token(item), count) for item, count in runs], itemgetter(0))
         return ("items", *[(key, str(sum([count for _, count in run]))) for key, run in same])
-    names: Any = getattr(value, "__match_args__", None)
+    names: tuple[str, ...] | None = getattr(value, "__match_args__", None)
     if names is not None:
         return (value.__class__.__name__, *[token(getattr(value, name)) for name in names])
-    octets: Any = getattr(value, "bytes", None)
+    octets: object = getattr(value, "bytes", None)
     return value if octets is None else ("uuid", octets)

@@ -26,6 +26,7 @@ from .decimals import Decimal32, Decimal64, Decimal128
 from .decode import Map, decode, skip
 from .encode import encode
 from .types import (
+    AmqpMap,
     Array,
     Byte,
     Char,
@@ -43,6 +44,7 @@ from .types import (
 )
 
 __all__ = [
+    "AmqpMap",
     "Array",
     "Byte",
     "Char",
