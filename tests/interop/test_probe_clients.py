@@ -40,12 +40,12 @@ KNOWN: Mapping[str, frozenset[str]] = {
     ),
     "aio_pika": frozenset(
         {
-            "0-9-1/connection.start/client-support/client/version-7-3",
+            "0-9-1/connection.start/client-support/client/version-0-1",
             "0-9-1/connection.tune-ok/channel-max-notnull/client/offer-of-0",
         }
     ),
     "py_amqp": frozenset(
-        {"0-9-1/connection.start/client-support/client/version-7-3", "0-9-1/connection.close/discard/client"}
+        {"0-9-1/connection.start/client-support/client/version-0-1", "0-9-1/connection.close/discard/client"}
     ),
     "proton": frozenset({"1.0/transport/flow/drain/client/nothing-to-send"}),
     "azure": frozenset(
@@ -59,17 +59,17 @@ KNOWN: Mapping[str, frozenset[str]] = {
         }
     ),
     "amqplib_0_8": frozenset(
-        {"0-8/connection.start/client-cannot-do-version/client/version-7-3", "0-8/connection.close/discard/client"}
+        {"0-8/connection.start/client-cannot-do-version/client/version-0-1", "0-8/connection.close/discard/client"}
     ),
     "amqplib": frozenset(
         {
-            "0-9-1/connection.start/client-support/client/version-7-3",
+            "0-9-1/connection.start/client-support/client/version-0-1",
             "0-9-1/connection.tune-ok/channel-max-notnull/client/offer-of-0",
         }
     ),
     "amqp091_go": frozenset(
         {
-            "0-9-1/connection.start/client-support/client/version-7-3",
+            "0-9-1/connection.start/client-support/client/version-0-1",
             "0-9-1/wire/content-incomplete/client/method-for-header",
         }
     ),
