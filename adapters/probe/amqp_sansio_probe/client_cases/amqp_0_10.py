@@ -374,7 +374,7 @@ def _ids_of_messages(host: Host_0_10) -> Seen:
 )
 def _known(host: Host_0_10) -> Seen:
     # The program waits for its message's completion: the session stays for as long as this takes.
-    host.held |= {"message.transfer", "execution.sync", "session.flush", "session.detach"}
+    host.held |= {"message.transfer", "execution.sync", "session.detach"}
     unit = host.take("message.transfer")
     commands = amqp.SequenceSet([(0, 0)])
     host.say(unit.channel, amqp.SessionCompleted(commands, timely_reply=True))

@@ -724,5 +724,10 @@ def _traffic(host: ClassicHost) -> Seen:
         host.serve(0.6)
         if host.has_ended:
             break
-    count = sum(each.get("event") == "received" for each in host.told)
-    return judged(count == 8, f"{count} of 8 messages in 5 seconds without heartbeats")
+
+    def count() -> int:
+        return sum(each.get("event") == "received" for each in host.told)
+
+    # The program may be at the last one still.
+    host.until(lambda: count() == 8 or host.program.status() is not None)
+    return judged(count() == 8, f"{count()} of 8 messages in 5 seconds without heartbeats")
