@@ -28,4 +28,4 @@ def test_rabbitmq_differs_as_listed(rabbitmq: RabbitMQ, version: str) -> None:
 
 @pytest.mark.parametrize("version", ["0-8", "0-9-1", "0-10", "1.0"])
 def test_brokerj_differs_as_listed(brokerj: BrokerJ, version: str) -> None:
-    assert probe(brokerj.url, "brokerj", version) == 0
+    assert probe(brokerj.url, "brokerj", version, "--profile", "broker-j") == 0

@@ -16,7 +16,7 @@ from tests.interop.brokers.nodes import RHEA
 from tests.interop.brokers.process import BUILD, apt_install, run_install
 from tools.docs.pages import ROOT
 
-WAITS = ("heartbeat", "idle")
+WAITS = ("/wire/heartbeat", "/connection.heartbeat", "/transport/connection/idle")
 """What the names of cases have that wait for seconds: they are in tests/system, with this project's clients."""
 ALL = ("open", "publish", "consume accept", "consume reject", "rpc")
 KNOWN: Mapping[str, frozenset[str]] = {
@@ -38,14 +38,9 @@ KNOWN: Mapping[str, frozenset[str]] = {
             "0-9-1/wire/content-incomplete/client/method-for-header",
         }
     ),
-    "aio_pika": frozenset(
-        {
-            "0-9-1/connection.start/client-support/client/version-7-3",
-            "0-9-1/connection.tune-ok/channel-max-notnull/client/offer-of-0",
-        }
-    ),
+    "aio_pika": frozenset({"0-9-1/connection.start/client-support/client/version-0-1"}),
     "py_amqp": frozenset(
-        {"0-9-1/connection.start/client-support/client/version-7-3", "0-9-1/connection.close/discard/client"}
+        {"0-9-1/connection.start/client-support/client/version-0-1", "0-9-1/connection.close/discard/client"}
     ),
     "proton": frozenset({"1.0/transport/flow/drain/client/nothing-to-send"}),
     "azure": frozenset(
@@ -56,27 +51,25 @@ KNOWN: Mapping[str, frozenset[str]] = {
             "1.0/transport/session.window/remote-incoming/client/of-2",
             "1.0/transport/transfer/aborted/client",
             "1.0/transport/link/unattached-handle/client",
+            "1.0/transport/connection/pre-open-limits/client/slow-open",
         }
     ),
-    "amqplib_0_8": frozenset(
-        {"0-8/connection.start/client-cannot-do-version/client/version-7-3", "0-8/connection.close/discard/client"}
-    ),
-    "amqplib": frozenset(
-        {
-            "0-9-1/connection.start/client-support/client/version-7-3",
-            "0-9-1/connection.tune-ok/channel-max-notnull/client/offer-of-0",
-        }
-    ),
+    "amqplib_0_8": frozenset({"0-8/connection.start/client-cannot-do-version/client/version-0-1"}),
+    "amqplib": frozenset({"0-9-1/connection.start/client-support/client/version-0-1"}),
     "amqp091_go": frozenset(
         {
-            "0-9-1/connection.start/client-support/client/version-7-3",
+            "0-9-1/connection.start/client-support/client/version-0-1",
             "0-9-1/wire/content-incomplete/client/method-for-header",
         }
     ),
     "go_amqp": frozenset({"1.0/transport/flow/drain/client/nothing-to-send"}),
     "java": frozenset(),
     "qpid_jms": frozenset(
-        {"0-10/session.completed/known-completed-reply/client", "0-10/session/exception-then-detach/client/told"}
+        {
+            "0-10/connection.tune-ok/no-heartbeat-min/client/no-bounds",
+            "0-10/session.completed/known-completed-reply/client",
+            "0-10/session/exception-then-detach/client/told",
+        }
     ),
     "rhea": frozenset({"1.0/transport/transfer/aborted/client"}),
 }

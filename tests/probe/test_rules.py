@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from amqp_sansio_cli.main import build_parser
 from amqp_sansio_probe import CASES, CLIENT_CASES, PROFILES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,3 +57,8 @@ def test_every_case_says_what_it_asks_and_expects() -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_profile_names_cases_only(profile: str) -> None:
     assert set(PROFILES[profile]) <= {each.name for each in CASES}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_command_takes_every_profile(profile: str) -> None:
+    assert build_parser("probe").parse_args(["probe", "amqp://localhost/", "--profile", profile]).profile == profile

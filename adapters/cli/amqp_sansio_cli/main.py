@@ -509,7 +509,9 @@ def _add_probe(parser: argparse.ArgumentParser) -> None:
         help="run the rules from this level on (default: all)",
     )
     cases.add_argument("--gentle", action="store_true", help="leave out the cases that may harm other users")
-    cases.add_argument("--profile", choices=("rabbitmq",), default="", help="the server's documented deviations")
+    cases.add_argument(
+        "--profile", choices=("rabbitmq", "broker-j"), default="", help="the server's documented deviations"
+    )
     cases.add_argument("--seed", metavar="NUMBER", type=int, help="draws the names (default: random, and said)")
     cases.add_argument(
         "--patience", metavar="SECONDS", type=_seconds, default=5.0, help="how long an answer may take (default: 5)"

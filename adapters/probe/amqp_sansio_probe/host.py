@@ -171,6 +171,17 @@ class Host(ABC):
         self.until(done, seconds)
         return found[0] if found else None
 
+    def forget(self, *names: str) -> None:
+        """Pass over units that came already: `wait` and `take` have those alone that come from now on."""
+        self._inbox = [each for each in self._inbox if each.event not in names]
+
+    def let_go(self) -> None:
+        """Answer the units that are held, in their order, and hold nothing more."""
+        held = [each for each in self.seen if each.event in self.held]
+        self.held.clear()
+        for each in held:
+            self.answer(each)
+
     def take(self, *names: str) -> Observed:
         """Take a unit that the case can't go on without. Raises Surprise."""
         unit = self.wait(*names)

@@ -52,5 +52,13 @@ RABBITMQ: Final[Mapping[str, Deviation]] = {
     "1.0/transport/attach/max-message-size": Deviation("a link's largest message isn't supported", _PLUGIN),
 }
 
-PROFILES: Final[Mapping[str, Mapping[str, Deviation]]] = {"rabbitmq": RABBITMQ}
+_MANAGING = "https://qpid.apache.org/releases/qpid-broker-j-9.2.0/book/Java-Broker-Management-Managing-Broker.html"
+
+BROKER_J: Final[Mapping[str, Deviation]] = {
+    "0-10/message.message-properties/user-id": Deviation(
+        "a user-id is compared with the connection's where qpid.broker_msg_auth is set: false by default", _MANAGING
+    )
+}
+
+PROFILES: Final[Mapping[str, Mapping[str, Deviation]]] = {"rabbitmq": RABBITMQ, "broker-j": BROKER_J}
 """The profiles by their names."""

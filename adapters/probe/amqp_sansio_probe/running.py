@@ -143,7 +143,7 @@ class Runner:
 
         Ends early, with `died` set, when the peer no longer serves anybody. Closing it ends the cases that still run.
         """
-        for alone, group in groupby(cases, lambda each: each.may_harm):
+        for alone, group in groupby(cases, lambda each: each.may_harm and not self.is_gentle):
             together = list(group)
             yield from self._one_by_one(together) if alone or self.workers == 1 else self._side_by_side(together)
             if self.died:

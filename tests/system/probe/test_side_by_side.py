@@ -104,6 +104,22 @@ def test_what_may_harm_runs_alone() -> None:
     assert beside == [{"2"}, {"7"}, {"12"}, {"17"}]
 
 
+def test_what_is_left_out_holds_nobody_up() -> None:
+    later = threading.Event()
+
+    def waits(talk: Talk) -> Seen:
+        assert later.wait(LIMIT)
+        return fine(talk)
+
+    def ends(talk: Talk) -> Seen:
+        later.set()
+        return fine(talk)
+
+    cases = [case("first", waits), case("harmful", fine, may_harm=True), case("last", ends)]
+    gentle = Runner(own_hub, Login(), capabilities(), workers=WORKERS, is_gentle=True)
+    assert [each.verdict for each in gentle.run(cases)] == [Verdict.CONFORMS, Verdict.NOT_RUN, Verdict.CONFORMS]
+
+
 class Mortal:
     """A server that refuses as many connections as `refuses` says: any number when it isn't `up`."""
 

@@ -373,12 +373,13 @@ def _ids_of_messages(host: Host_0_10) -> Seen:
     PUBLISH,
 )
 def _known(host: Host_0_10) -> Seen:
+    # The program waits for its message's completion: the session stays for as long as this takes.
+    host.held |= {"message.transfer", "execution.sync", "session.detach"}
     unit = host.take("message.transfer")
-    host.held.add("session.detach")
     commands = amqp.SequenceSet([(0, 0)])
     host.say(unit.channel, amqp.SessionCompleted(commands, timely_reply=True))
     answer = host.wait("session.known-completed")
-    _let_go(host)
+    host.let_go()
     return judged(answer is not None, "session.known-completed" if answer is not None else host.described())
 
 
@@ -396,7 +397,7 @@ def _confirmed(host: Host_0_10) -> Seen:
     host.take("message.accept")
     host.say(consumer[0], amqp.SessionFlush(confirmed=True))
     answer = host.wait("session.confirmed")
-    _let_go(host)
+    host.let_go()
     fine = answer is not None and answer.content.commands is not None and number in answer.content.commands
     return judged(fine, host.described() if answer is None else f"session.confirmed {answer.content.commands!r}")
 
@@ -441,16 +442,8 @@ def _completes(host: Host_0_10, consumer: tuple[int, str], number: int, *, sends
     done = host.until(lambda: told() or host.has_ended) and told()
     if sends and not host.has_ended:
         host.deliver(consumer, b"m")
-    _let_go(host)
+    host.let_go()
     return judged(done, f"session.completed with {number}" if done else host.described())
-
-
-def _let_go(host: Host_0_10) -> None:
-    """Answer what was held, and hold nothing more."""
-    held = {*host.held}
-    host.held.clear()
-    for unit in [each for each in host.seen if each.event in held]:
-        host.answer(unit)
 
 
 @SUITE.case(

@@ -26,7 +26,7 @@ CONSUME: Final = Order("consume 1 accept")
 
 _SHARED: Final = (
     ("wire/header-client-first", "must", "wire/header-client-first", ""),
-    ("connection.start/client-cannot-do-version", "must", "connection.start/client-support", "version-7-3"),
+    ("connection.start/client-cannot-do-version", "must", "connection.start/client-support", "version-0-1"),
     ("connection.start-ok/mechanism-notnull", "must", "connection.start-ok/mechanism-notnull", ""),
     ("connection.start-ok/best-mechanism", "should", "connection.start-ok/best-mechanism", "none-is-known"),
     ("domain/peer-properties.fields", "should", "connection.start-ok/client-properties", ""),

@@ -37,12 +37,13 @@ def _header(host: ClassicHost) -> Seen:
     "A client that doesn't support the server's version ends the connection, and sends nothing more.",
     "the end of the connection",
     OPEN,
-    variant="version-7-3",
+    variant="version-0-1",
 )
 def _other_version(host: ClassicHost) -> Seen:
     host.held.add("protocol-header")
     host.take("protocol-header")
-    host.send_start(version=(7, 3))
+    # A server may name no higher version than the header does.
+    host.send_start(version=(0, 1))
     return common.goes_no_further(host)
 
 
@@ -505,13 +506,17 @@ def _discard(host: ClassicHost) -> Seen:
     host.deliver(consumer, b"m")
     host.held |= {"connection.close"}
     host.take("connection.close")
-    # The channel may be closed already: for the client these are frames that it need not understand any more.
+    is_closed = any(each.event == "channel.close" and each.channel == consumer[0] for each in host.seen)
     late = host.content(consumer[0], amqp.BasicDeliver(consumer[1], 2, False, "", "probe"), b"late")
     host.send(late, watched=False)
     host.held.clear()
     host.say(0, host.RECORDS.ConnectionCloseOk())
     status = host.exits()
-    return judged(status == 0, f"exit status {status} {host.program.complaint()}")
+    text = f"exit status {status} {host.program.complaint()}".rstrip()
+    if is_closed and status != 0:
+        # No server sends anything on a channel that is closed; the sentence speaks of whatever is received.
+        return Seen(Verdict.NON_STRICT, f"{text}; its channel was closed before")
+    return judged(status == 0, text)
 
 
 @SUITE.case(
@@ -719,5 +724,10 @@ def _traffic(host: ClassicHost) -> Seen:
         host.serve(0.6)
         if host.has_ended:
             break
-    count = sum(each.get("event") == "received" for each in host.told)
-    return judged(count == 8, f"{count} of 8 messages in 5 seconds without heartbeats")
+
+    def count() -> int:
+        return sum(each.get("event") == "received" for each in host.told)
+
+    # The program may be at the last one still.
+    host.until(lambda: count() == 8 or host.program.status() is not None)
+    return judged(count() == 8, f"{count()} of 8 messages in 5 seconds without heartbeats")

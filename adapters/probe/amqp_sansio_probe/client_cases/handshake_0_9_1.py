@@ -70,6 +70,9 @@ def _challenge(host: ClassicHost) -> Seen:
 )
 def _channels(host: ClassicHost) -> Seen:
     number = common.agreed_channels(host, 0)
+    if host.tuned is not None and number == 0:
+        # The field is never null, says an assertion alone; and 0 is what an offer without a limit is.
+        return Seen(Verdict.NON_STRICT, "channel-max 0, as it was offered")
     return judged(number > 0, f"channel-max {number}")
 
 
@@ -114,6 +117,9 @@ def _early_heartbeats(host: ClassicHost) -> Seen:
     if interval:
         host.gaps.clear()
         host.beat_until(lambda: False, 2.0 * interval + 1.5)
+    if host.has_ended:
+        host.is_judged = False
+        return Seen(Verdict.BREAKS, "it drops the connection at a heartbeat of the server before connection.open-ok")
     longest = max([*host.gaps, host.transport.now() - host.last_at])
     host.held.clear()
     host.answer(unit)
