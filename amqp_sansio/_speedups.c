@@ -39,6 +39,20 @@ read_u64(const unsigned char *at)
     return (uint64_t)read_u32(at) << 32 | (uint64_t)read_u32(at + 4);
 }
 
+/* The value of a key, as a new reference; NULL where there is none, or with an exception. A borrowed reference would not
+   do without a global lock: another thread could change the dict before it is counted. */
+static PyObject *
+look_up(PyObject *dict, PyObject *key)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *value = NULL;
+    (void)PyDict_GetItemRef(dict, key, &value);
+    return value;
+#else
+    return Py_XNewRef(PyDict_GetItemWithError(dict, key));
+#endif
+}
+
 /* Whether a function has as many arguments as it takes; else with a TypeError. */
 static int
 takes(const char *name, Py_ssize_t count, Py_ssize_t nargs)
@@ -567,7 +581,7 @@ set_text(struct rows *it, int value, Py_ssize_t at, Py_ssize_t count)
     PyObject *text = NULL;
     if (value == MESSAGE) {
         key = PyBytes_FromStringAndSize((const char *)octets, count);
-        text = key == NULL ? NULL : Py_XNewRef(PyDict_GetItemWithError(it->texts, key));
+        text = key == NULL ? NULL : look_up(it->texts, key);
     }
     else {
         int status = text_of(octets, count, NULL, &key);
@@ -1261,7 +1275,7 @@ symbol_of(const struct plan *plan, const unsigned char *octets, Py_ssize_t count
     if (raw == NULL) {
         return -1;
     }
-    *value = Py_XNewRef(PyDict_GetItemWithError(plan->symbols, raw));
+    *value = look_up(plan->symbols, raw);
     Py_DECREF(raw);
     if (*value != NULL) {
         return 1;
