@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..._ground.receive_buffer import ReceiveBuffer
 
 _FRAME: Final = Struct(">BHII").unpack_from
-_NO_BEGIN: Final = Struct(">sQB0sIIQ").unpack_from
-_NO_PUBLISH: Final = Struct(">sIIQ").unpack_from
 _BODY: Final = Struct(">II").unpack_from
 _SIZE: Final = Struct(">I").unpack_from
 _ACK: Final = Struct(">BHIIQBB").unpack_from
@@ -58,6 +56,9 @@ Names = tuple[int, str, str, str]
 Known = tuple[int, int, Any, int, Any]
 """Of a deliver or publish whose octets were read before: the channel, how far the properties are from the begin, the
 consumer tag or route, what is in front of the body, and how to unpack the method with the header's sizes and class."""
+_NO_BEGIN: Final[Known] = 0, 0, "", 0, Struct(">sQB0sIIQ").unpack_from
+_NO_PUBLISH: Final[Known] = 0, 0, None, 0, Struct(">sIIQ").unpack_from
+"""What each reader begins with; they are shared, since most connections are idle."""
 
 
 class ContentReader(Generic[_S, _E]):
@@ -102,8 +103,8 @@ class ContentReader(Generic[_S, _E]):
         self._last_begin = b""
         self._last_publish = b""
         self._last_route = b""
-        self._begin: Known = 0, 0, "", 0, _NO_BEGIN
-        self._publish: Known = 0, 0, None, 0, _NO_PUBLISH
+        self._begin = _NO_BEGIN
+        self._publish = _NO_PUBLISH
         self._route = "", "", 0
 
     def __getstate__(self) -> tuple[None, dict[str, object]]:
