@@ -29,7 +29,7 @@ from amqp_sansio.amqp_1_0.endpoint.events import Delivery
 from benchmarks.amqp_1_0_engine import Pair, engine_case, make_message, make_proton_message
 from benchmarks.codec_bench import chunks
 from benchmarks.measure import Case, case_of, compare, cpu_seconds
-from benchmarks.observer_bench import recording_case
+from benchmarks.observer_bench import before_cases
 
 peer_decode: Any = _azure_decode
 _SIZE = Struct(">I").unpack_from
@@ -266,5 +266,5 @@ def cases(scale: float = 1.0) -> list[Case]:
     )
     results.append(engine_case(count // 5))
     results.append(observer_case(count))
-    results += recording_case("1.0 observe and record messages vs before", settled_traffic(count), count)
+    results += before_cases("1.0", settled_traffic(count), count)
     return results + chunk_cases(max(40, count // 5))
