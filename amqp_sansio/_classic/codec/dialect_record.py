@@ -131,5 +131,5 @@ class Dialect:
     def __repr__(self) -> str:
         return f"<Dialect {self.name}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return self._find, (self.name,)

@@ -15,7 +15,7 @@ from .table_encode import OCTET as OCTET
 from .table_rules import syntax_error
 
 if TYPE_CHECKING:
-    from .table import TableRules
+    from .table import FieldValue, TableRules
 
 M = TypeVar("M", bound="Method")
 
@@ -110,7 +110,7 @@ class Method:
             shown.append(f"spare={self.spare!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         arguments = tuple([getattr(self, name) for name in self.__match_args__])
         if self.spare is None:
             return type(self), arguments
@@ -135,15 +135,15 @@ else:
             return cls
 
 
-def _rebuild(cls: type[M], arguments: tuple[Any, ...], spare: bytes) -> M:
+def _rebuild(cls: type[M], arguments: tuple[object, ...], spare: bytes) -> M:
     method = cls(*arguments)
     method.spare = spare
     return method
 
 
-def hashable(value: object) -> Any:
+def hashable(value: object) -> object:
     """`value`, or for a mapping that has no hash what a Table's hash is made of."""
-    return frozenset(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else value
+    return frozenset(cast("Mapping[str, FieldValue]", value)) if isinstance(value, Mapping) else value
 
 
 INTEGERS: Final = {
@@ -160,7 +160,7 @@ def decode_slowly(cls: type[M], buf: bytes, pos: int, end: int, tables: TableRul
 
     Raises CodecError (code 502) with the offset and the name of the field at fault.
     """
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     start = pos
     odd = False
     bits = index = 0
@@ -262,7 +262,7 @@ def write_field(owner: str, name: str, kind: str, value: Any, tables: TableRules
             data = b"" + value
             return INTEGERS["long"].pack(len(data)) + data
         if isinstance(value, Mapping):
-            return encode_table(cast("Mapping[str, Any]", value), tables)
+            return encode_table(cast("Mapping[str, FieldValue]", value), tables)
     except CodecError as error:
         raise CodecError(f"{owner}: {name}: {error}", code=error.code, rule=error.rule) from None
     except IndexError:

@@ -65,7 +65,7 @@ class Properties:
         """The octets it was built from, or None when it was built by keywords."""
         return self._raw
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: object) -> Self:
         """Return the properties with other values for some fields; the fields that stay are decoded for it."""
         fields = dict(zip(self.__match_args__, self._values(), strict=True))
         unknown = changes.keys() - fields.keys()
@@ -103,22 +103,22 @@ class Properties:
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         if self._raw is None:
             return type(self), tuple(self._values())
         return type(self).from_wire, (self._raw, self._rules)
 
-    def _values(self) -> list[Any]:
+    def _values(self) -> list[object]:
         return [getattr(self, name) for name in self.__match_args__]
 
 
-def lazily(cls: type[P], *readers: Callable[[Any], Any]) -> type[P]:
+def lazily(cls: type[P], *readers: Callable[[Any], object]) -> type[P]:
     """The class of properties that weren't read yet; `_load` then gives them `cls`.
 
     `readers` load the properties and return one of them, each in its turn. It is called without arguments, and sets
     nothing: that takes less time than `object.__new__`.
     """
-    body: dict[str, Any] = {"__slots__": (), "__init__": object.__init__}
+    body: dict[str, object] = {"__slots__": (), "__init__": object.__init__}
     body.update(zip(cls.__match_args__, map(property, readers), strict=True))
     unread: Any = type(f"Unread{cls.__name__}", (cls,), body)
     return cast("type[P]", unread)
@@ -133,7 +133,7 @@ def load_slowly(properties: Properties, raw: bytes, tables: TableRules, cls: typ
     flags, pos = _flags(owner, raw)
     if flags & 0xFFFE >> len(cls.FIELDS) & 0xFFFE:
         raise syntax_error(f"{owner}: flags 0x{flags:04x} name properties that the class doesn't have", 0)
-    values: list[Any] = []
+    values: list[object] = []
     for place, (name, kind) in enumerate(cls.FIELDS):
         value = None
         if flags & 0x8000 >> place:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from struct import Struct
 from struct import error as StructError
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol, cast
 
 from ..._compiled import COMPILED
 from ...errors import CodecError
@@ -80,7 +80,7 @@ class Table(TableOctets, Mapping[str, FieldValue]):
     def __getitem__(self, name: str) -> FieldValue:
         return (self._values or self._load())[name]
 
-    def get(self, name: str, default: Any = None) -> FieldValue:
+    def get(self, name: str, default: FieldValue = None) -> FieldValue:
         """The value of `name`, or `default` when there is none."""
         return (self._values or self._load()).get(name, default)
 
@@ -157,7 +157,7 @@ class Table(TableOctets, Mapping[str, FieldValue]):
         except CodecError:
             return f"<Table of {len(self._raw)} damaged octets>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Table.from_wire, (self._raw, self._rules)
 
 
@@ -191,7 +191,13 @@ def check_table(buf: bytes, pos: int, end: int, rules: TableRules) -> None:
         check_names(Table.from_wire(buf[pos:end], rules), rules)
 
 
-def check_tables(owner: Any, rules: TableRules) -> None:
+class _Record(Protocol):
+    """A method, or the properties of a message."""
+
+    FIELDS: ClassVar[tuple[tuple[str, str], ...]]
+
+
+def check_tables(owner: _Record, rules: TableRules) -> None:
     """Skim every table among the fields of a method or of properties, whatever the kind of the field.
 
     Raises CodecError (code 502).
@@ -293,9 +299,7 @@ def _decode_value(buf: bytes, pos: int, rules: TableRules, depth: int) -> tuple[
         at = pos + 5
         pos = at + _READ_U32(buf, pos + 1)[0]
         if tag == 70:
-            table: Any = Table.from_wire(buf[at:pos], rules)
-            table._values = _decode(buf, at, pos, rules, depth + 1)
-            return table, pos
+            return _made(buf[at:pos], rules, _decode(buf, at, pos, rules, depth + 1)), pos
         if tag == 65:
             return _decode_array(buf, at, pos, rules, depth + 1), pos
         return (buf[at:pos].decode() if tag == 83 else buf[at:pos]), pos
@@ -359,9 +363,7 @@ def _careful(buf: bytes, pos: int, end: int, rules: TableRules, depth: int) -> t
     if tag == 83:
         return buf[at:stop].decode("utf-8", "surrogateescape"), stop
     if tag == 70:
-        table: Any = Table.from_wire(buf[at:stop], rules)
-        table._values = _mapping(_entries(buf, at, stop, rules, depth + 1), rules)
-        return table, stop
+        return _made(buf[at:stop], rules, _mapping(_entries(buf, at, stop, rules, depth + 1), rules)), stop
     if tag == 65:
         return [inner for _, _, inner in _entries(buf, at, stop, rules, depth + 1, "an array")], stop
     return _decode_value(buf, pos, rules, depth)

@@ -181,7 +181,7 @@ def _tag_of_rare(value: FieldValue) -> str:
     raise syntax_error(f"a table can't hold a {type(value).__name__}")
 
 
-def _encode_typed(tag: str, value: Any, rules: TableRules, depth: int) -> bytes:
+def _encode_typed(tag: str, value: FieldValue, rules: TableRules, depth: int) -> bytes:
     try:
         if tag == "S" or tag == "x":
             data = _text(value, "the string") if isinstance(value, str) else b"" + value
@@ -227,7 +227,7 @@ def _text(value: object, what: str) -> bytes:
         raise syntax_error(f"{what} {value!r:.60} has half a surrogate pair") from None
 
 
-def _seconds(value: Any) -> int:
+def _seconds(value: FieldValue) -> int:
     if isinstance(value, int):
         return value
     from calendar import timegm

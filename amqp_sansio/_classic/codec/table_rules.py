@@ -16,6 +16,7 @@ from .violation import SYNTAX_ERROR
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
+    from decimal import Decimal
 
 FieldValue: TypeAlias = Any
 """A decoded value: bool, int, float, str, bytes, Decimal, Timestamp, None, Table, or a list."""
@@ -222,7 +223,7 @@ class TableRules:
     def __repr__(self) -> str:
         return f"TableRules({', '.join(map(repr, self._arguments()))})"
 
-    def __reduce__(self) -> str | tuple[Any, ...]:
+    def __reduce__(self) -> str | tuple[object, ...]:
         if _CONSTANTS.get(self.name) is self:
             return _rules, (self.name,)
         return TableRules, self._arguments()
@@ -290,7 +291,7 @@ def name_fault(name: str) -> str | None:
     return None
 
 
-def write_decimal(value: Any) -> bytes:
+def write_decimal(value: Decimal) -> bytes:
     """The tag and octets of a Decimal.
 
     Raises CodecError when it has no form in 255 places and a signed 32-bit number.

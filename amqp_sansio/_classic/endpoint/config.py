@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..._core.config import check_login, check_ranges, check_written
 from ..._ground.record import record
@@ -19,10 +19,11 @@ from ..model.values import check_vhost
 if TYPE_CHECKING:
     from ...sasl import ClientMechanism, MechanismRegistry
     from ..codec.dialect import Dialect
+    from ..codec.table import FieldValue
 
 _HIGHEST: Final = (("frame_max", 0xFFFFFFFF), ("channel_max", 65_535), ("heartbeat", 65_535))
-NO_PROPERTIES: Final[Mapping[str, Any]] = {}
-CAPABILITIES: Final[Mapping[str, Any]] = {
+NO_PROPERTIES: Final[Mapping[str, FieldValue]] = {}
+CAPABILITIES: Final[Mapping[str, FieldValue]] = {
     "publisher_confirms": True,
     "exchange_exchange_bindings": True,
     "basic.nack": True,
@@ -65,7 +66,7 @@ class Config:
     channel_max: int = 2047
     frame_max: int = 131_072
     locale: str = "en_US"
-    properties: Mapping[str, Any] = NO_PROPERTIES
+    properties: Mapping[str, FieldValue] = NO_PROPERTIES
     known_hosts: str = ""
     limits: Limits = Limits()
     dialect: Dialect | None = None

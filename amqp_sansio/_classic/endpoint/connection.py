@@ -25,6 +25,7 @@ from ..codec.frames import (
     check_plain,
     next_frame,
 )
+from ..codec.methods import BasicDeliver, BasicPublish, BasicReturn
 from ..codec.rule_ids import rule_id
 from ..codec.table import check_tables
 from ..codec.violation import COMMAND_INVALID, NOT_ALLOWED, NOT_IMPLEMENTED, SILENT, SYNTAX_ERROR, Violation, misplaced
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from ...limits import Limits
     from ..codec.dialect import Dialect
     from ..codec.method import Method
+    from ..codec.methods import BasicCancel, ChannelClose, ChannelFlow
+    from ..codec.methods_0_9_1 import ConnectionBlocked
     from ..codec.properties import Properties
     from ..model.channel_state import ContentState, Step
     from .channel import Owner
@@ -346,7 +349,7 @@ class Connection(Handshake):
         elif not method.HAS_CONTENT:
             self._receive_other(number, method, step)
 
-    def _receive_other(self, number: int, method: Any, step: Step) -> None:
+    def _receive_other(self, number: int, method: Method, step: Step) -> None:
         if method.NAME in self.OWN_METHODS:
             self._receive_own(method)
         elif step.answered is not None and step.answered.token is not None:
@@ -421,15 +424,14 @@ class Connection(Handshake):
 
     def _end_content(self, number: int, content: ContentState, body: bytes) -> None:
         """A message is complete: hand it to the call it answers, or to the application."""
-        method: Any = content.method
-        name = method.NAME
+        method = content.method
         raw = content.properties
         tables = self._outgoing.tables
         event: Event
         if content.answered is not None and content.answered.token is not None:
             self._complete(content.answered.token, events.Message(method, self._properties(content), body))
             return
-        if name == "basic.deliver":
+        if isinstance(method, BasicDeliver):
             event = events.Delivery(
                 number,
                 method.consumer_tag,
@@ -441,7 +443,7 @@ class Connection(Handshake):
                 raw,
                 tables,
             )
-        elif name == "basic.publish":
+        elif isinstance(method, BasicPublish):
             channel = self._channels[number]
             event = events.Published(
                 number,
@@ -454,7 +456,7 @@ class Connection(Handshake):
                 tables,
                 channel.publish_count if channel.mode is Mode.CONFIRM else 0,
             )
-        elif name == "basic.return":
+        elif isinstance(method, BasicReturn):
             event = events.MessageReturned(
                 number,
                 method.reply_code,
@@ -470,7 +472,7 @@ class Connection(Handshake):
             event = events.ContentReceived(number, method, self._properties(content), body)
         self._events.append(event)
 
-    def _handle_returned(self, number: int, method: Any, body: bytes) -> Pending[object] | None:
+    def _handle_returned(self, number: int, method: BasicReturn, body: bytes) -> Pending[object] | None:
         """The pending of the publish that comes back, when confirms are on."""
         channel = self.channel(number)
         if channel.returns is None:
@@ -479,7 +481,7 @@ class Connection(Handshake):
         outcome = events.Returned(method.reply_code, method.reply_text)
         return channel.unconfirmed.get(channel.returns.came_back(key, outcome))
 
-    def _ack(self, channel: Channel, method: Any, step: Step) -> None:
+    def _ack(self, channel: Channel, method: Method, step: Step) -> None:
         if self.role is Side.CLIENT:
             channel.settle_confirms(step.settled, step.outcome)
             return
@@ -497,7 +499,7 @@ class Connection(Handshake):
             pending.complete(method)
             self._events.append(Opened(Scope.CHANNEL, channel.number, pending))
 
-    def _channel_close(self, channel: Channel, method: object, step: Step) -> None:
+    def _channel_close(self, channel: Channel, method: ChannelClose, step: Step) -> None:
         self._outgoing.answer(channel.number, self.dialect.named["channel.close-ok"]())
         report = merged_report(channel.report, report_of(method, self.dialect))
         if channel.state is ChannelStates.CLOSED:
@@ -510,11 +512,11 @@ class Connection(Handshake):
         if channel.state is ChannelStates.CLOSED:
             self._end_channel(channel, channel.report or CloseReport(By.LOCAL))
 
-    def _flow(self, channel: Channel, method: Any, step: Step) -> None:
+    def _flow(self, channel: Channel, method: ChannelFlow, step: Step) -> None:
         channel.answer(self.dialect.named["channel.flow-ok"](method.active))
         self._events.append(events.FlowChanged(channel.number, method.active))
 
-    def _cancel(self, channel: Channel, method: Any, step: Step) -> None:
+    def _cancel(self, channel: Channel, method: BasicCancel, step: Step) -> None:
         if self.role is Side.SERVER:
             self._receive_other(channel.number, method, step)
             return
@@ -522,7 +524,7 @@ class Connection(Handshake):
             channel.answer(self.dialect.named["basic.cancel-ok"](method.consumer_tag))
         self._events.append(events.ConsumerCancelled(channel.number, method.consumer_tag))
 
-    def _blocked(self, channel: Channel, method: Any, step: Step) -> None:
+    def _blocked(self, channel: Channel, method: ConnectionBlocked, step: Step) -> None:
         self._events.append(events.Blocked(method.reason))
 
     def _unblocked(self, channel: Channel, method: object, step: Step) -> None:

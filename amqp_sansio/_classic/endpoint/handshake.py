@@ -11,7 +11,7 @@ those of the minimum until tune-ok; the heartbeat begins with it.
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from ... import sasl
 from ..._core.connection import ERROR, PRODUCT, header_numbers
@@ -37,8 +37,21 @@ from .outgoing import Outgoing, merged_report, method_ids
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from ..codec import methods_0_8, methods_0_9_1
     from ..codec.dialect import Dialect
     from ..codec.method import Method
+    from ..codec.methods import (
+        ChannelClose,
+        ConnectionSecure,
+        ConnectionSecureOk,
+        ConnectionStart,
+        ConnectionStartOk,
+        ConnectionTune,
+        ConnectionTuneOk,
+    )
+    from ..codec.table import FieldValue
+
+    AnyConnectionClose: TypeAlias = methods_0_8.ConnectionClose | methods_0_9_1.ConnectionClose
 
 VHOST: Final = "open"
 _CLOSE_ON_REFUSAL: Final = "authentication_failure_close"
@@ -59,7 +72,8 @@ class Handshake(SaslExchange[Config]):
         "_body_max",
         "_insisted",
         "_model",
-        "_offer",
+        "_offered_start",
+        "_offered_tune",
         "_other_max",
         "_outgoing",
         "_started",
@@ -89,8 +103,10 @@ class Handshake(SaslExchange[Config]):
         self._started = False
         # Whether the client of 0-8 asked not to be redirected (connection.open with insist).
         self._insisted = False
-        # The last start or tune that this server sent.
-        self._offer: Method | None = None
+        # The start that this server sent.
+        self._offered_start: ConnectionStart | None = None
+        # The tune that this server sent.
+        self._offered_tune: ConnectionTune | None = None
         if role is Side.CLIENT:
             self._out.append(self.dialect.header)
             model.step_header(Side.CLIENT)
@@ -137,7 +153,7 @@ class Handshake(SaslExchange[Config]):
         """Server: let the client in, answering `AuthenticationRequested`."""
         tune = self.dialect.named["connection.tune"](*_offered(self.config))
         self._decide(AUTHENTICATION, tune)
-        self._offer = tune
+        self._offered_tune = tune
         self._server_login = None
 
     def refuse_authentication(self, text: str = "ACCESS_REFUSED") -> None:
@@ -238,7 +254,7 @@ class Handshake(SaslExchange[Config]):
             " ".join(config.mechanisms).encode(),
             config.locale.encode(),
         )
-        self._offer = start
+        self._offered_start = start
         self._outgoing.answer(0, start)
 
     def _server_header(self, data: bytes) -> None:
@@ -253,7 +269,7 @@ class Handshake(SaslExchange[Config]):
         self._end_with(error, CloseReport(By.REMOTE, 0, text, hint=hint), CloseHint.CLOSE_NOW)
 
     def _own_properties(self) -> Table:
-        properties: dict[str, Any] = dict(PRODUCT)
+        properties: dict[str, FieldValue] = dict(PRODUCT)
         if self.dialect.version is not AMQP_0_8 and not self.dialect.strict:
             properties["capabilities"] = dict(CAPABILITIES)
         properties.update(self.config.properties)
@@ -261,15 +277,15 @@ class Handshake(SaslExchange[Config]):
 
     # Opening.
 
-    def _receive_own(self, method: Any) -> None:
+    def _receive_own(self, method: Method) -> None:
         """Go on with the opening or the close after a method that belongs to it."""
         try:
             self.OWN_METHODS[method.NAME](self, method)
         except sasl.SaslError as error:
             self._login_failed(error, CloseHint.CLOSE_NOW)
 
-    def _start(self, start: Any) -> None:
-        self.peer_properties = start.server_properties
+    def _start(self, start: ConnectionStart) -> None:
+        self.peer_properties = _received(start.server_properties)
         dialect = self.dialect
         offered = (start.version_major, start.version_minor)
         if offered not in dialect.start_versions:
@@ -283,11 +299,11 @@ class Handshake(SaslExchange[Config]):
         start_ok = dialect.named["connection.start-ok"](self._own_properties(), self.mechanism, response, locale)
         self._outgoing.answer(0, start_ok)
 
-    def _secure(self, secure: Any) -> None:
+    def _secure(self, secure: ConnectionSecure) -> None:
         response = self._answer_challenge(secure.challenge)
         self._outgoing.answer(0, self.dialect.named["connection.secure-ok"](response))
 
-    def _tune(self, tune: Any) -> None:
+    def _tune(self, tune: ConnectionTune) -> None:
         self._complete_login()
         refuse(*check_tune(tune))
         config = self.config
@@ -321,21 +337,22 @@ class Handshake(SaslExchange[Config]):
     def _open_ok(self, open_ok: object) -> None:
         self._become_open()
 
-    def _redirect(self, redirect: Any) -> None:
+    def _redirect(self, redirect: methods_0_8.ConnectionRedirect) -> None:
         self._events.append(Redirected(redirect.host, redirect.known_hosts))
         text = f"redirected to {redirect.host}"
         info = Info({"host": redirect.host, "known-hosts": redirect.known_hosts})
         self._end(CloseReport(By.REMOTE, 0, text, info=info), CloseHint.CLOSE_NOW)
 
-    def _start_ok(self, start_ok: Any) -> None:
-        self.peer_properties = start_ok.client_properties
-        if self.config.dialect is None and is_of_qpid(start_ok.client_properties):
+    def _start_ok(self, start_ok: ConnectionStartOk) -> None:
+        self.peer_properties = _received(start_ok.client_properties)
+        if self.config.dialect is None and is_of_qpid(self.peer_properties):
             self._use_dialect(get_dialect(f"{self.VERSION.label}-qpid"))
-        refuse(*check_start_ok(self._offer, start_ok))
+        assert self._offered_start is not None
+        refuse(*check_start_ok(self._offered_start, start_ok))
         self.mechanism = start_ok.mechanism
         self._start_login(start_ok.mechanism, start_ok.response)
 
-    def _secure_ok(self, secure_ok: Any) -> None:
+    def _secure_ok(self, secure_ok: ConnectionSecureOk) -> None:
         self._continue_login(secure_ok.response)
 
     def _send_challenge(self, login: ServerLogin, data: bytes) -> None:
@@ -356,13 +373,15 @@ class Handshake(SaslExchange[Config]):
         else:
             self._end(CloseReport(By.LOCAL, 0, text), CloseHint.CLOSE_WHEN_SENT)
 
-    def _tune_ok(self, tune_ok: Any) -> None:
-        refuse(*check_tune_ok(self._offer, tune_ok))
+    def _tune_ok(self, tune_ok: ConnectionTuneOk) -> None:
+        assert self._offered_tune is not None
+        refuse(*check_tune_ok(self._offered_tune, tune_ok))
         self._agree(tune_ok.channel_max, tune_ok.frame_max, tune_ok.heartbeat)
 
-    def _open(self, open_: Any) -> None:
+    def _open(self, open_: methods_0_8.ConnectionOpen | methods_0_9_1.ConnectionOpen) -> None:
         self.vhost = open_.virtual_host
-        self._insisted = self.dialect.version is AMQP_0_8 and open_.insist
+        # Only 0-8 has the field.
+        self._insisted = bool(getattr(open_, "insist", False))
         self._ask(VHOST, OpenRequested(open_.virtual_host, self._insisted))
 
     def _use_dialect(self, dialect: Dialect) -> None:
@@ -395,7 +414,7 @@ class Handshake(SaslExchange[Config]):
         self._outgoing.close("connection.close", 0, report, text)
         self._await_close(report)
 
-    def _receive_close(self, close: object) -> None:
+    def _receive_close(self, close: AnyConnectionClose) -> None:
         """The peer closed the connection: answer and end, or wait for its answer to this end's close."""
         self._outgoing.answer_anyway(0, self.dialect.named["connection.close-ok"]())
         self._report_later = merged_report(self._report_later, report_of(close, self.dialect))
@@ -434,13 +453,19 @@ class Handshake(SaslExchange[Config]):
         self._server_login = None
 
 
-def report_of(close: Any, dialect: Dialect) -> CloseReport:
+def report_of(close: AnyConnectionClose | ChannelClose, dialect: Dialect) -> CloseReport:
     """The report of a peer's close, of a channel or of the connection."""
     ids = close.class_id, close.method_id
     hint = hints.for_close(close.reply_code, close.reply_text, *ids)
     blamed = dialect.methods.get(close.class_id << 16 | close.method_id)
     name = "" if blamed is None else blamed.NAME
     return CloseReport(By.REMOTE, close.reply_code, close.reply_text, *ids, hint=hint, method=name)
+
+
+def _received(properties: Mapping[str, FieldValue]) -> Table:
+    """The properties of a method that was received, which are a Table always."""
+    assert isinstance(properties, Table)
+    return properties
 
 
 def _lower(ours: int, theirs: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import CodecError
 from ...versions import AMQP_0_8
@@ -14,9 +14,11 @@ from .connection import CHANNEL_MAX, MIN_FRAME_MAX
 
 if TYPE_CHECKING:
     from ..codec.dialect import Dialect
+    from ..codec.methods import ConnectionStart, ConnectionStartOk, ConnectionTune, ConnectionTuneOk
+    from ..codec.table import FieldValue
 
 
-def dialect_of(start: Any, asked: Dialect) -> Dialect:
+def dialect_of(start: ConnectionStart, asked: Dialect) -> Dialect:
     """The dialect that a server speaks, by the version and product in its connection.start."""
     version = "0-8" if start.version_major == 8 else "0-9-1"
     if (start.version_major, start.version_minor) not in ((8, 0), (0, 9), (0, 91)):
@@ -24,7 +26,7 @@ def dialect_of(start: Any, asked: Dialect) -> Dialect:
     return get_dialect(f"{version}-qpid" if is_of_qpid(start.server_properties) else f"{version}-rabbit")
 
 
-def is_of_qpid(properties: Mapping[str, Any]) -> bool:
+def is_of_qpid(properties: Mapping[str, FieldValue]) -> bool:
     """Whether the properties of a server or client say that it is one of Qpid's.
 
     Damaged ones don't; their damage is reported where the method is read.
@@ -43,7 +45,7 @@ def is_of_qpid(properties: Mapping[str, Any]) -> bool:
         return False
 
 
-def check_start_ok(start: Any, start_ok: Any) -> list[Violation]:
+def check_start_ok(start: ConnectionStart, start_ok: ConnectionStartOk) -> list[Violation]:
     """List the rules that connection.start-ok breaks, given the start that it answers."""
     if start_ok.mechanism.encode("utf-8", "surrogateescape") in start.mechanisms.split():
         return []
@@ -52,7 +54,7 @@ def check_start_ok(start: Any, start_ok: Any) -> list[Violation]:
     return [Violation(SILENT, text, rule="connection.start-ok/mechanism-not-offered")]
 
 
-def check_tune(tune: Any) -> list[Violation]:
+def check_tune(tune: ConnectionTune) -> list[Violation]:
     """List the rules that connection.tune breaks."""
     if 0 < tune.frame_max < MIN_FRAME_MAX:
         text = f"the server offers frame-max {tune.frame_max}, below {MIN_FRAME_MAX}"
@@ -60,7 +62,7 @@ def check_tune(tune: Any) -> list[Violation]:
     return []
 
 
-def check_tune_ok(tune: Any, tune_ok: Any) -> list[Violation]:
+def check_tune_ok(tune: ConnectionTune, tune_ok: ConnectionTuneOk) -> list[Violation]:
     """List the rules that connection.tune-ok breaks, given the tune that it answers; 0 is no limit."""
     broken: list[Violation] = []
     channel_max = tune.channel_max or CHANNEL_MAX

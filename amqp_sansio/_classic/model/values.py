@@ -140,13 +140,13 @@ def _check_out_of_band(version: Version, method: str, field: str, value: str) ->
         raise _wrong("channel.open/oob-null", "channel.open with out-of-band settings", NOT_IMPLEMENTED)
 
 
-def _needed(method: Any) -> None:
+def _needed(method: Method) -> None:
     field, rule, what = _NEEDED[method.NAME]
     if not getattr(method, field):
         raise _wrong(rule, f"{method.NAME} without {what}")
 
 
-def _operations(method: Any) -> None:
+def _operations(method: Method) -> None:
     for name in ("operation", "integer_op", "string_op"):
         if getattr(method, name, 0) >= OPERATIONS:
             rule = f"{method.NAME}/{name.replace('operation', 'op').replace('_', '-')}-enum"
@@ -217,7 +217,7 @@ _DISREGARDED: Final[dict[str, tuple[str, bool, int, str, str]]] = {
     ),
 }
 """What RabbitMQ disregards, by the method: a field, whether it is set, the code that refuses it, the rule, the text."""
-_ALWAYS: Final[dict[str, Callable[[Any], None]]] = {
+_ALWAYS: Final[dict[str, Callable[[Method], None]]] = {
     **dict.fromkeys(_NEEDED, _needed),
     **dict.fromkeys(("test.integer", "test.string", "test.table"), _operations),
 }

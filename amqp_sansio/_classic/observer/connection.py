@@ -28,7 +28,14 @@ from ..codec.frames import (
     RARE,
     check_plain,
 )
-from ..codec.methods import BasicDeliver, BasicPublish
+from ..codec.methods import (
+    BasicDeliver,
+    BasicPublish,
+    ConnectionStart,
+    ConnectionStartOk,
+    ConnectionTune,
+    ConnectionTuneOk,
+)
 from ..codec.rule_ids import rule_id
 from ..codec.table import check_tables
 from ..codec.violation import FRAME_ERROR, Violation
@@ -96,8 +103,8 @@ class ClassicObserver(Source):
         self.frame_max = -1
         self.reader = ObserverFastPath(1 << 32, 1 << 32)
         self.lane = None if setting.lane is None else ObserverLane(1 << 32, 1 << 32, setting.lane)
-        self.start: Any = None
-        self.tune: Any = None
+        self.start: ConnectionStart | None = None
+        self.tune: ConnectionTune | None = None
         self.waiting: Direction | None = None
         self._identify(setting.at_ns)
 
@@ -371,24 +378,24 @@ class ClassicObserver(Source):
             return self.asked.pop((number, asked, not direction.client), None), known
         return (model.answer_anyway(side, number, method) if step is None else None), known
 
-    def _opening(self, direction: Direction, method: Any, offset: int, at_ns: int) -> None:
+    def _opening(self, direction: Direction, method: Method, offset: int, at_ns: int) -> None:
         """Follow the dialect and the agreed limits through connection methods, and judge the opening."""
-        name = method.NAME
-        if name == "connection.start":
+        if isinstance(method, ConnectionStart):
             # Of one whose lists are too long nothing is held against the client.
             lists = method.mechanisms, method.locales
             fits = sum([len(each) for each in lists]) <= KEPT
-            self.start = type(method)(method.version_major, method.version_minor, {}, *lists) if fits else None
+            self.start = ConnectionStart(method.version_major, method.version_minor, {}, *lists) if fits else None
             dialect = dialect_of(method, self.dialect)
             self.undecided = False
             if dialect is not self.dialect.own:
                 self._use(dialect, at_ns)
-        elif name == "connection.start-ok" and self.start is not None:
-            self._check(direction, check_start_ok(self.start, method), offset, at_ns)
-        elif name == "connection.tune":
+        elif isinstance(method, ConnectionStartOk):
+            if self.start is not None:
+                self._check(direction, check_start_ok(self.start, method), offset, at_ns)
+        elif isinstance(method, ConnectionTune):
             self.tune = method
             self._check(direction, check_tune(method), offset, at_ns)
-        elif name == "connection.tune-ok":
+        elif isinstance(method, ConnectionTuneOk):
             if self.tune is not None:
                 self._check(direction, check_tune_ok(self.tune, method), offset, at_ns)
             self.model.agree(method.channel_max or CHANNEL_MAX, method.frame_max)

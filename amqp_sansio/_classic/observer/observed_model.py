@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _UNBOUNDED: Final = 1 << 62
 _LOOKED_AT: Final = 8
 """Most channels that are looked at when one is opened above the limit."""
-_LONG: Final[dict[str, Any]] = {"table": EMPTY, "optional-table": None, "longstr": b""}
+_LONG: Final[dict[str, object]] = {"table": EMPTY, "optional-table": None, "longstr": b""}
 """Nothing, by the wire types whose values may be as large as a frame."""
 _WORDS: Final = {Accepted: "accepted", Rejected: "rejected", Released: "released"}
 _TX_ENDED: Final = ("tx.commit-ok", "tx.rollback-ok")
@@ -155,7 +155,7 @@ class ObservedChannel(ChannelState):
         """A publish is settled: nothing returns it any more."""
         self.returnable.forget(unit)
 
-    def returned(self, key: tuple[Any, ...]) -> int | None:
+    def returned(self, key: tuple[object, ...]) -> int | None:
         """The oldest publish like a message that comes back: servers return in order."""
         unit = self.returnable.take(key, -1)
         if unit is None:
@@ -613,7 +613,7 @@ class ObservedModel(ConnectionModel):
             self.settled += OPEN_FOR_GOOD
 
     def published(
-        self, channel: ObservedChannel, unit: int, number: int | None, key: tuple[Any, ...] | None
+        self, channel: ObservedChannel, unit: int, number: int | None, key: tuple[object, ...] | None
     ) -> Settlements:
         """The client has published a message, which may be returned if there is a `key`; what becomes of messages.
 

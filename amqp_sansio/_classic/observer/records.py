@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from ..._watching.outcomes import ConnectionClassRecords
 from ...errors import CodecError
@@ -16,9 +16,10 @@ from ..model import hints
 if TYPE_CHECKING:
     from ..._watching.observation import Observed
     from ..._watching.outcomes import Columns, MessageRecord
+    from ..codec import methods, methods_0_8, methods_0_9_1
 
 
-def _publish(message: MessageRecord, event: Observed, method: Any) -> None:
+def _publish(message: MessageRecord, event: Observed, method: methods.BasicPublish) -> None:
     message.fill(
         "publish",
         exchange=method.exchange,
@@ -28,16 +29,22 @@ def _publish(message: MessageRecord, event: Observed, method: Any) -> None:
     )
 
 
-def _stream_publish(message: MessageRecord, event: Observed, method: Any) -> None:
+def _stream_publish(
+    message: MessageRecord, event: Observed, method: methods_0_8.StreamPublish | methods_0_8.FilePublish
+) -> None:
     message.fill("publish", exchange=method.exchange, routing_key=method.routing_key)
 
 
-def _file_publish(message: MessageRecord, event: Observed, method: object) -> None:
+def _file_publish(message: MessageRecord, event: Observed, method: methods_0_8.FilePublish) -> None:
     _stream_publish(message, event, method)
     message.bring(event.context)
 
 
-def _return(message: MessageRecord, event: Observed, method: Any) -> None:
+def _return(
+    message: MessageRecord,
+    event: Observed,
+    method: methods.BasicReturn | methods_0_8.StreamReturn | methods_0_8.FileReturn,
+) -> None:
     message.fill(
         "return",
         exchange=method.exchange,
@@ -47,7 +54,7 @@ def _return(message: MessageRecord, event: Observed, method: Any) -> None:
     )
 
 
-def _deliver(message: MessageRecord, event: Observed, method: Any) -> None:
+def _deliver(message: MessageRecord, event: Observed, method: methods.BasicDeliver | methods_0_8.FileDeliver) -> None:
     message.fill(
         "deliver",
         exchange=method.exchange,
@@ -59,7 +66,7 @@ def _deliver(message: MessageRecord, event: Observed, method: Any) -> None:
     )
 
 
-def _stream_deliver(message: MessageRecord, event: Observed, method: Any) -> None:
+def _stream_deliver(message: MessageRecord, event: Observed, method: methods_0_8.StreamDeliver) -> None:
     message.fill(
         "deliver",
         exchange=method.exchange,
@@ -69,13 +76,13 @@ def _stream_deliver(message: MessageRecord, event: Observed, method: Any) -> Non
     )
 
 
-def _file_deliver(message: MessageRecord, event: Observed, method: object) -> None:
+def _file_deliver(message: MessageRecord, event: Observed, method: methods_0_8.FileDeliver) -> None:
     _deliver(message, event, method)
     message.queue, staged = event.context
     message.bring(staged)
 
 
-def _get_ok(message: MessageRecord, event: Observed, method: Any) -> None:
+def _get_ok(message: MessageRecord, event: Observed, method: methods.BasicGetOk) -> None:
     message.fill(
         "get",
         exchange=method.exchange,
@@ -119,11 +126,11 @@ class Records(ConnectionClassRecords):
             if isinstance(name, str):
                 self.facts["user"] = name
 
-    def hint_of_close(self, event: Observed, close: Any) -> str:
+    def hint_of_close(self, event: Observed, close: methods_0_8.ConnectionClose | methods_0_9_1.ConnectionClose) -> str:
         """The usual cause behind a peer's close."""
         return hints.for_close(close.reply_code, close.reply_text)
 
-    def _tune_ok(self, event: Observed, method: Any) -> None:
+    def _tune_ok(self, event: Observed, method: methods.ConnectionTuneOk) -> None:
         super()._tune_ok(event, method)
         self.facts["frame_max"] = method.frame_max
 

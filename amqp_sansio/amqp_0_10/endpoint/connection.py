@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from ..._ground import layouts
 from ...endpoint import Role
@@ -21,6 +21,7 @@ from .session import FrameReader, Sessions
 
 if TYPE_CHECKING:
     from ...events import CloseReport, Event
+    from ..codec.record import Control
     from .session import Session
     from .session_state import SessionState
 
@@ -199,7 +200,7 @@ class Connection(Handshake):
                 self._fail(error)
         return True
 
-    def _take_control(self, channel: int, control: Any) -> None:
+    def _take_control(self, channel: int, control: Control) -> None:
         """A control has come. Raises Violation."""
         code = control.CODE >> 8
         if code == _SESSION_CLASS and self._state is State.OPEN:
@@ -207,7 +208,7 @@ class Connection(Handshake):
             return
         kind, name = control.__class__, name_in_class(control)
         given = INPUTS.get((self.role.other, name)) if code == _CLASS else None
-        if kind is ConnectionClose:
+        if isinstance(control, ConnectionClose):
             self._receive_close(control)
         elif given is None or given not in CONNECTION[self._state]:
             if self._state not in CLOSING:

@@ -344,12 +344,12 @@ class Outgoing:
         """Change credit and transactions as a command does, now that the peer has executed it."""
         command, state = found.command, self._state
         kind = command.__class__
-        if kind in (records.MessageStop, records.MessageFlush):
+        if isinstance(command, (records.MessageStop, records.MessageFlush)):
             balance = state.granted.get(command.destination or "")
             if balance is not None:
                 balance.zero(number, state.arrived(command.destination or ""))
                 state.pace(command.destination or "")
-        elif kind is records.MessageCancel:
+        elif isinstance(command, records.MessageCancel):
             destination = command.destination or ""
             if destination not in state.own.subscriptions:
                 state.cancels(destination)
@@ -376,7 +376,7 @@ class Outgoing:
             raise misuse(text)
         return numbers
 
-    def _accepted(self, command: Any) -> list[int]:
+    def _accepted(self, command: Command[object]) -> list[int]:
         """The transfers that a release or reject names, and that the session's open transaction has accepted."""
         work = self._state.own.work
         if work is None or not isinstance(command, (records.MessageRelease, records.MessageReject)):

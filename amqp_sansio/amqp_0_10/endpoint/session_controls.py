@@ -473,7 +473,7 @@ class Controls:
         command = COMMANDS.get(blamed[0] << 8 | blamed[1])
         places = () if command is None else command.__match_args__
         field = exception.field_index
-        said: dict[str, Any] = {
+        said: dict[str, object] = {
             "command-id": exception.command_id,
             "field": places[field] if field is not None and field < len(places) else field,
             **(exception.error_info or {}),

@@ -22,7 +22,7 @@ Between two calls:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..._ground.layouts import SESSION_0_10
 from ..._ground.serial import distance
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from ...events import CloseReport, Event, Pending
     from ...limits import Limits
+    from ..codec.record import Command
     from ..codec.sequence_set import SequenceSet
 
 TELL_EVERY: Final = 64
@@ -64,7 +65,7 @@ class Call:
     __slots__ = ("command", "completed", "destination", "octets", "pending", "result", "size", "value")
 
     def __init__(
-        self, command: Any, pending: Pending[object] | None, octets: int, destination: str | None, size: int
+        self, command: Command[object], pending: Pending[object] | None, octets: int, destination: str | None, size: int
     ) -> None:
         # What was sent.
         self.command = command
@@ -74,7 +75,7 @@ class Call:
         # The name of the struct that is to come as its result; "" for none, and when it has come.
         self.result: str = command.RESULT
         # The result, once it has come.
-        self.value: Any = None
+        self.value: object = None
         # Whether the peer has executed it.
         self.completed = False
         # Octets of its segments that count in `SessionState.octets`; 0 once it's completed.

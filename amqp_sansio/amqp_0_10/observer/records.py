@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from ..._core.hints import LOGIN_FAILED
 from ..._watching.outcomes import ConnectionClassRecords
@@ -47,7 +47,9 @@ def _transfer(message: MessageRecord, event: ObservedCommand, command: records.M
         )
 
 
-def _publish(message: MessageRecord, event: Any, command: Any) -> None:
+def _publish(
+    message: MessageRecord, event: ObservedCommand, command: records.FilePublish | records.StreamPublish
+) -> None:
     link, _, staged = event.context
     message.fill(
         "publish",
@@ -60,7 +62,9 @@ def _publish(message: MessageRecord, event: Any, command: Any) -> None:
     message.bring(staged)
 
 
-def _deliver(message: MessageRecord, event: Any, command: Any) -> None:
+def _deliver(
+    message: MessageRecord, event: ObservedCommand, command: records.FileDeliver | records.StreamDeliver
+) -> None:
     link, queue, staged = event.context
     message.fill(
         "deliver",
@@ -76,7 +80,7 @@ def _deliver(message: MessageRecord, event: Any, command: Any) -> None:
     message.bring(staged)
 
 
-def _return(message: MessageRecord, event: Any, command: Any) -> None:
+def _return(message: MessageRecord, event: ObservedCommand, command: records.FileReturn | records.StreamReturn) -> None:
     message.fill(
         "return",
         exchange=command.exchange,
