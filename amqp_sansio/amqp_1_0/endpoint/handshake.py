@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from ...sasl import ScramKeys
     from ..codec.composite import Composite
     from ..codec.performatives import Performative
+    from ..codec.types import AmqpMap
     from ..model.connection import ConnectionModel, Half
 
 OPEN: Final = "open"
@@ -188,7 +189,7 @@ class Handshake(SaslExchange[Config]):
 
     # Commands.
 
-    def close(self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None) -> None:
+    def close(self, condition: str = "", description: str = "", info: AmqpMap | None = None) -> None:
         """Close the connection with a handshake; `Closed` is its last event. A second call does nothing.
 
         `condition` is an error condition ("amqp:connection:forced") or "" for a normal close. Before the headers are
@@ -284,9 +285,7 @@ class Handshake(SaslExchange[Config]):
         self._waiting_for = None
         self._become_open()
 
-    def refuse_open(
-        self, condition: str = "amqp:not-allowed", text: str = "", info: Mapping[Any, Any] | None = None
-    ) -> None:
+    def refuse_open(self, condition: str = "amqp:not-allowed", text: str = "", info: AmqpMap | None = None) -> None:
         """Server: answer `OpenRequested` with a close: "amqp:not-found" for an unknown host,
         "amqp:connection:redirect" with an `info` that names another one (1.0 part 2 section 2.8.16)."""
         error = make_error(condition, text, info)

@@ -33,6 +33,7 @@ from .receiver import request_of
 
 if TYPE_CHECKING:
     from ..codec.performatives import DeliveryState
+    from ..codec.types import AmqpMap
     from ..model.link_state import State
     from .outgoing import SessionEnd
 
@@ -359,7 +360,7 @@ class Sender(Link):
         credit = 0 if limit is None else max(0, distance(self.delivery_count, limit))
         self.session.send_flow(self, credit=credit, drain=self.drain_wanted, echo=echo)
 
-    def credit_came(self, drain: bool, properties: Mapping[Any, Any] | None) -> None:
+    def credit_came(self, drain: bool, properties: AmqpMap | None) -> None:
         """The model has the receiver's flow: go on with what waits, and tell the application."""
         self.resend()
         self.tell(CreditChanged, self.credit, drain, properties)
@@ -490,7 +491,7 @@ class Sender(Link):
         self.tell(Resumed, tuple(pendings), tuple(forgotten), tuple(lost), incomplete)
         self.resend()
 
-    def _settle_unknown(self, tags: list[bytes], theirs: Mapping[Any, Any]) -> None:
+    def _settle_unknown(self, tags: list[bytes], theirs: AmqpMap) -> None:
         """Settle what the receiver names and this end has settled before: an incomplete map doesn't tell that it has.
 
         So each resumption takes from what the receiver has, until its map is complete.

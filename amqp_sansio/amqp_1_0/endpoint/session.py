@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from ..._core.send_buffer import SendBuffer
     from ...events import Event
+    from ..codec.types import AmqpMap
     from ..model.link_state import SessionModel, State
     from ..model.resume import LinkState
     from .link import Link
@@ -87,7 +88,7 @@ class Session(SessionEnd):
         snd_settle_mode: int | None = None,
         rcv_settle_mode: int | None = None,
         max_message_size: int = 0,
-        properties: Mapping[Any, Any] | None = None,
+        properties: AmqpMap | None = None,
         offered_capabilities: Iterable[str] = (),
         desired_capabilities: Iterable[str] = (),
         state: LinkState | None = None,
@@ -119,7 +120,7 @@ class Session(SessionEnd):
         snd_settle_mode: int | None = None,
         rcv_settle_mode: int | None = None,
         max_message_size: int = 0,
-        properties: Mapping[Any, Any] | None = None,
+        properties: AmqpMap | None = None,
         offered_capabilities: Iterable[str] = (),
         desired_capabilities: Iterable[str] = (),
         state: LinkState | None = None,
@@ -372,7 +373,7 @@ class EndpointModel(ConnectionModel):
         return session
 
     def open_session(
-        self, channel_max: int, properties: Mapping[Any, Any] | None, offered: Iterable[str], desired: Iterable[str]
+        self, channel_max: int, properties: AmqpMap | None, offered: Iterable[str], desired: Iterable[str]
     ) -> Session:
         """Begin a session on the lowest free channel (part 2 section 2.5.1)."""
         transport = self.transport
