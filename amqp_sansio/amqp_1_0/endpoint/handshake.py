@@ -72,7 +72,7 @@ OPEN: Final = "open"
 TLS: Final = "TLS"
 DEFAULT_LOCALE: Final = "en-US"
 
-_PRODUCT: Final[Mapping[str, Any]] = {name: PRODUCT[name] for name in ("product", "version", "platform")}
+_PRODUCT: Final[Mapping[str, str]] = {name: PRODUCT[name] for name in ("product", "version", "platform")}
 _BEARER: Final = ("OAUTHBEARER", "XOAUTH2")
 
 _PERFORMATIVE: Final = "transport/frame/performative"
@@ -565,7 +565,7 @@ class Handshake(SaslExchange[Config]):
         condition = conditions.UNAUTHORIZED_ACCESS if code == SaslCode.AUTH else conditions.INTERNAL_ERROR
         self._end(CloseReport(By.LOCAL, code, text, condition=condition), CloseHint.CLOSE_WHEN_SENT)
 
-    _STEPS: ClassVar[Mapping[type[SaslFrame], Callable[[Any, Any], None]]] = {
+    _STEPS: ClassVar[Mapping[type[SaslFrame], Callable[..., None]]] = {
         SaslMechanisms: _mechanisms,
         SaslInit: _init,
         SaslChallenge: _challenge,
@@ -661,7 +661,7 @@ class Handshake(SaslExchange[Config]):
         channel, data, start, end = frame
         if start == end:
             return True
-        body: Any
+        body: object
         try:
             body, _ = decode_frame_body(data, start, end)
         except OddRecord as odd:
