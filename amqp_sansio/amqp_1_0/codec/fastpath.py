@@ -76,7 +76,7 @@ def pass_annotations(buf: bytes, pos: int) -> int:
             raise ValueError
 
 
-_Following = dict[int, tuple[int, bool, Any]]
+_Following: TypeAlias = dict[int, tuple[int, bool, "_Following"]]
 """The sections that may come next, by their first four octets: number, whether the size has one octet, and the sections
 that may follow."""
 
@@ -168,7 +168,7 @@ def _read_symbols(buf: bytes, pos: int, end: int) -> tuple[_Values, int]:
     return values, stop
 
 
-def _plain(buf: bytes, pos: int, code: int) -> tuple[Any, int]:
+def _plain(buf: bytes, pos: int, code: int) -> tuple[object, int]:
     if code == 0xA1:
         at = pos + 2
         pos = at + buf[pos + 1]

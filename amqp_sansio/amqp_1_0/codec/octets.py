@@ -34,7 +34,7 @@ PACK_I64: Final = Struct(">Bq").pack
 PACK_F64: Final = Struct(">Bd").pack
 
 NULL: Final = b"\x40"
-BOOLEANS: Final[dict[Any, bytes]] = {True: b"\x41", False: b"\x42"}
+BOOLEANS: Final[dict[object, bytes]] = {True: b"\x41", False: b"\x42"}
 UINTS: Final = (b"\x43", *[bytes((0x52, value)) for value in range(1, 256)])
 """The uints of at most one octet."""
 UBYTES: Final = tuple([bytes((0x50, value)) for value in range(256)])

@@ -22,9 +22,10 @@ from .handshake import Handshake, Stage, misplaced
 from .session import EndpointModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from ...events import CloseReport, Event
+    from ..codec.types import AmqpMap
     from ..model.connection import ConnectionModel
     from .session import Session
 
@@ -109,7 +110,7 @@ class Connection(Handshake):
     def open_session(
         self,
         *,
-        properties: Mapping[Any, Any] | None = None,
+        properties: AmqpMap | None = None,
         offered_capabilities: Iterable[str] = (),
         desired_capabilities: Iterable[str] = (),
     ) -> Session:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..._ground.record import record
@@ -18,6 +17,7 @@ from ..model.harm import message_fault
 if TYPE_CHECKING:
     from ...errors import RemoteProtocolError
     from ..codec.performatives import Attach, Begin, Declare, Discharge
+    from ..codec.types import AmqpMap
     from ..model.link_state import State
 
 
@@ -193,7 +193,7 @@ class CreditChanged(Event):
     link: int
     credit: int
     drain: bool
-    properties: Mapping[Any, Any] | None = None
+    properties: AmqpMap | None = None
 
 
 @record

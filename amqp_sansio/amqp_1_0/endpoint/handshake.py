@@ -65,13 +65,14 @@ if TYPE_CHECKING:
     from ...sasl import ScramKeys
     from ..codec.composite import Composite
     from ..codec.performatives import Performative
+    from ..codec.types import AmqpMap
     from ..model.connection import ConnectionModel, Half
 
 OPEN: Final = "open"
 TLS: Final = "TLS"
 DEFAULT_LOCALE: Final = "en-US"
 
-_PRODUCT: Final[Mapping[str, Any]] = {name: PRODUCT[name] for name in ("product", "version", "platform")}
+_PRODUCT: Final[Mapping[str, str]] = {name: PRODUCT[name] for name in ("product", "version", "platform")}
 _BEARER: Final = ("OAUTHBEARER", "XOAUTH2")
 
 _PERFORMATIVE: Final = "transport/frame/performative"
@@ -188,7 +189,7 @@ class Handshake(SaslExchange[Config]):
 
     # Commands.
 
-    def close(self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None) -> None:
+    def close(self, condition: str = "", description: str = "", info: AmqpMap | None = None) -> None:
         """Close the connection with a handshake; `Closed` is its last event. A second call does nothing.
 
         `condition` is an error condition ("amqp:connection:forced") or "" for a normal close. Before the headers are
@@ -284,9 +285,7 @@ class Handshake(SaslExchange[Config]):
         self._waiting_for = None
         self._become_open()
 
-    def refuse_open(
-        self, condition: str = "amqp:not-allowed", text: str = "", info: Mapping[Any, Any] | None = None
-    ) -> None:
+    def refuse_open(self, condition: str = "amqp:not-allowed", text: str = "", info: AmqpMap | None = None) -> None:
         """Server: answer `OpenRequested` with a close: "amqp:not-found" for an unknown host,
         "amqp:connection:redirect" with an `info` that names another one (1.0 part 2 section 2.8.16)."""
         error = make_error(condition, text, info)
@@ -566,7 +565,7 @@ class Handshake(SaslExchange[Config]):
         condition = conditions.UNAUTHORIZED_ACCESS if code == SaslCode.AUTH else conditions.INTERNAL_ERROR
         self._end(CloseReport(By.LOCAL, code, text, condition=condition), CloseHint.CLOSE_WHEN_SENT)
 
-    _STEPS: ClassVar[Mapping[type[SaslFrame], Callable[[Any, Any], None]]] = {
+    _STEPS: ClassVar[Mapping[type[SaslFrame], Callable[..., None]]] = {
         SaslMechanisms: _mechanisms,
         SaslInit: _init,
         SaslChallenge: _challenge,
@@ -662,7 +661,7 @@ class Handshake(SaslExchange[Config]):
         channel, data, start, end = frame
         if start == end:
             return True
-        body: Any
+        body: object
         try:
             body, _ = decode_frame_body(data, start, end)
         except OddRecord as odd:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from ...events import CloseReport, Event
     from ..codec.performatives import DeliveryState, Error
+    from ..codec.types import AmqpMap
     from ..codec.violation import Violation
     from ..model.link_state import State
     from ..model.resume import SavedDelivery
@@ -37,7 +38,7 @@ _FRAME_HEADER: Final = 8
 _SMALL: Final = 256
 """Octets that a flow, and what an answering attach has more than the one it answers, surely have room in."""
 
-More = tuple["Mapping[Any, Any] | None", "Iterable[str]", "Iterable[str]"]
+More = tuple["AmqpMap | None", "Iterable[str]", "Iterable[str]"]
 """Properties, offered and desired capabilities."""
 
 
@@ -147,7 +148,7 @@ class Link(LinkModel):
         snd_settle_mode: int | None = None,
         rcv_settle_mode: int | None = None,
         max_message_size: int = 0,
-        properties: Mapping[Any, Any] | None = None,
+        properties: AmqpMap | None = None,
         offered_capabilities: Iterable[str] = (),
         desired_capabilities: Iterable[str] = (),
         state: LinkState | None = None,
@@ -179,12 +180,12 @@ class Link(LinkModel):
         self._tell_open(None)
         self.compare()
 
-    def refuse_attach(self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None) -> None:
+    def refuse_attach(self, condition: str = "", description: str = "", info: AmqpMap | None = None) -> None:
         """Answer `LinkRequested` with an attach that has no terminus here, and a detach."""
         self._check_requested()
         self._refuse(True, make_error(condition, description, info))
 
-    def close(self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None) -> None:
+    def close(self, condition: str = "", description: str = "", info: AmqpMap | None = None) -> None:
         """Detach for good, with an error where `condition` names one; `LinkClosed` comes with the peer's answer.
 
         Nothing happens when it is detached already.

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ...endpoint import Role
     from ...events import Event, Pending
     from ..codec.performatives import Performative
+    from ..codec.types import AmqpMap
     from ..model.connection import ConnectionModel
     from ..model.link_state import State
     from .config import Config
@@ -264,7 +265,7 @@ class SessionEnd(SessionModel):
     def accept(
         self,
         *,
-        properties: Mapping[Any, Any] | None = None,
+        properties: AmqpMap | None = None,
         offered_capabilities: Iterable[str] = (),
         desired_capabilities: Iterable[str] = (),
     ) -> None:
@@ -281,7 +282,7 @@ class SessionEnd(SessionModel):
         self.send_begin()
         self.send(end)
 
-    def close(self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None) -> None:
+    def close(self, condition: str = "", description: str = "", info: AmqpMap | None = None) -> None:
         """End the session, with an error where `condition` names one; `Closed` comes with the peer's answer.
 
         The links' unsettled deliveries stay unsettled: `saved_state()` of each tells them. Nothing happens when
@@ -295,7 +296,7 @@ class SessionEnd(SessionModel):
         for link in handles.values():
             link.drop()
 
-    def flow(self, *, echo: bool = False, properties: Mapping[Any, Any] | None = None) -> None:
+    def flow(self, *, echo: bool = False, properties: AmqpMap | None = None) -> None:
         """Tell the peer the state of this end, and with `echo` ask for the peer's (part 2 section 2.7.4)."""
         self.check()
         self.send_flow(echo=echo, properties=properties)
@@ -321,7 +322,7 @@ class SessionEnd(SessionModel):
         self.transport.send(self.channel, performative)
 
     def send_begin(
-        self, properties: Mapping[Any, Any] | None = None, offered: Iterable[str] = (), desired: Iterable[str] = ()
+        self, properties: AmqpMap | None = None, offered: Iterable[str] = (), desired: Iterable[str] = ()
     ) -> None:
         """Begin the session, or answer the peer's begin; without arguments to end it at once."""
         transport = self.transport
@@ -346,7 +347,7 @@ class SessionEnd(SessionModel):
         credit: int = 0,
         drain: bool = False,
         echo: bool = False,
-        properties: Mapping[Any, Any] | None = None,
+        properties: AmqpMap | None = None,
     ) -> None:
         """Tell the state of this end of the session, and that of one link (part 2 section 2.7.4)."""
         own, peer, side = self.own, self.peer, self.side
@@ -429,7 +430,7 @@ class SessionEnd(SessionModel):
         return f"<{type(self).__name__} {self.channel}, {state}>"
 
 
-def make_error(condition: str, description: str, info: Mapping[Any, Any] | None = None) -> Error | None:
+def make_error(condition: str, description: str, info: AmqpMap | None = None) -> Error | None:
     """The error record of a close, end or detach; None without a condition (part 2 section 2.8.14)."""
     if not condition:
         if description or info:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..._ground.serial import distance
 from ...errors import CodecError, LocalProtocolError, Scope
@@ -40,6 +40,7 @@ from .outgoing import shorten
 
 if TYPE_CHECKING:
     from ..codec.performatives import DeliveryState, Flow
+    from ..codec.types import AmqpMap
     from ..model.link_state import SessionViolation, State
     from .outgoing import SessionEnd
 
@@ -107,9 +108,7 @@ class Receiver(Link):
 
     # Commands.
 
-    def flow(
-        self, credit: int, *, drain: bool = False, echo: bool = False, properties: Mapping[Any, Any] | None = None
-    ) -> None:
+    def flow(self, credit: int, *, drain: bool = False, echo: bool = False, properties: AmqpMap | None = None) -> None:
         """Let the sender begin `credit` deliveries, counted from now (part 2 section 2.6.7); 0 stops it.
 
         `credit` is how many `Delivery` events may come: for one that is aborted, or only restates what was
@@ -171,7 +170,7 @@ class Receiver(Link):
         *deliveries: Delivery | int,
         delivery_failed: bool | None = None,
         undeliverable_here: bool | None = None,
-        message_annotations: Mapping[Any, Any] | None = None,
+        message_annotations: AmqpMap | None = None,
     ) -> tuple[Pending[DeliveryState | None], ...]:
         """The deliveries weren't processed here, and are given back changed. See `update`."""
         return self.update(deliveries, Modified(delivery_failed, undeliverable_here, message_annotations))

@@ -33,6 +33,7 @@ from .receiver import request_of
 
 if TYPE_CHECKING:
     from ..codec.performatives import DeliveryState
+    from ..codec.types import AmqpMap
     from ..model.link_state import State
     from .outgoing import SessionEnd
 
@@ -126,10 +127,10 @@ class Resending:
         except CodecError:
             return None
 
-    def _send(self, octets: bytes, keep: bytes | None = None, **fields: Any) -> OutgoingDelivery:
+    def _send(self, octets: bytes, keep: bytes | None = None, **fields: object) -> OutgoingDelivery:
         link, saved = self.link, self.saved
         number = link.session.next_delivery_id
-        frame = Transfer(link.number, number, saved.delivery_tag, saved.message_format, **fields)
+        frame = Transfer(link.number, number, saved.delivery_tag, saved.message_format).replace(**fields)
         return link.launch(frame, octets, whole=True, keep=keep)
 
     def _done(self, state: State | None) -> None:
@@ -359,7 +360,7 @@ class Sender(Link):
         credit = 0 if limit is None else max(0, distance(self.delivery_count, limit))
         self.session.send_flow(self, credit=credit, drain=self.drain_wanted, echo=echo)
 
-    def credit_came(self, drain: bool, properties: Mapping[Any, Any] | None) -> None:
+    def credit_came(self, drain: bool, properties: AmqpMap | None) -> None:
         """The model has the receiver's flow: go on with what waits, and tell the application."""
         self.resend()
         self.tell(CreditChanged, self.credit, drain, properties)
@@ -469,8 +470,7 @@ class Sender(Link):
                 # A delivery that an incomplete map leaves out may be unsettled all the same (part 2 section 2.6.13).
                 left[tag] = saved
                 continue
-            their: Any = theirs.get(tag)
-            action = resume_action(_told(saved), known, their)
+            action = resume_action(_told(saved), known, theirs.get(tag))
             pending = self.pending_of(tag)
             if action.resend is Resend.FORGET:
                 forgotten.append(tag)
@@ -490,7 +490,7 @@ class Sender(Link):
         self.tell(Resumed, tuple(pendings), tuple(forgotten), tuple(lost), incomplete)
         self.resend()
 
-    def _settle_unknown(self, tags: list[bytes], theirs: Mapping[Any, Any]) -> None:
+    def _settle_unknown(self, tags: list[bytes], theirs: AmqpMap) -> None:
         """Settle what the receiver names and this end has settled before: an incomplete map doesn't tell that it has.
 
         So each resumption takes from what the receiver has, until its map is complete.
@@ -773,23 +773,23 @@ class Sender(Link):
         """Step the model for a transfer of this end. Raises LocalProtocolError, with nothing changed."""
         session = self.session
         try:
-            found: Any = session.transport.model.try_transfer(session.side, session.channel, frame, size)
+            delivery = session.transport.model.try_transfer(session.side, session.channel, frame, size)
         except Violation as violation:
             raise misuse(violation) from None
-        delivery: OutgoingDelivery = found
+        assert isinstance(delivery, OutgoingDelivery)
         return delivery
 
     def _begun(self) -> OutgoingDelivery:
         self._check()
-        delivery: Any = self.current
+        delivery = self.current
         if not isinstance(delivery, OutgoingDelivery) or (delivery.last and delivery.rest is not None):
             raise LocalProtocolError(f"no delivery on link {self.name!r} was begun in parts")
         return delivery
 
     def _find(self, which: Pending[DeliveryState | None] | bytes) -> OutgoingDelivery:
         self._check()
-        tag: Any = which if isinstance(which, bytes) else which.key[2]
-        delivery = self.unsettled.get(tag)
+        tag = which if isinstance(which, bytes) else which.key[2]
+        delivery = self.unsettled.get(tag) if isinstance(tag, bytes) else None
         if delivery is None or (not isinstance(which, bytes) and which != delivery.pending):
             raise LocalProtocolError(f"link {self.name!r} has no unsettled delivery {which!r}")
         if delivery.progress is SENDING:
@@ -800,7 +800,7 @@ class Sender(Link):
 
     def _settle_unsent(self, which: Pending[DeliveryState | None] | bytes, state: DeliveryState | None) -> bool:
         """Settle what waits for being sent again; whether it was that."""
-        tag: Any = which if isinstance(which, bytes) else which.key[2]
+        tag = which if isinstance(which, bytes) else which.key[2]
         for at, (saved, resend, _, pending) in enumerate(self.resending):
             if saved.delivery_tag == tag:
                 self._check()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ..._ground.free_numbers import FreeNumbers
 from ..._watching.ends import failed
@@ -31,9 +31,9 @@ from ..model.harm import Harm
 from ..model.link_state import LinkModel, SessionViolation, is_outcome
 from ..model.states import ATTACHED, ENDED, MAPPED, UNMAPPED
 from .events import DeliveryUpdated, SessionRequested, Updated
-from .link import More, terminus
+from .link import Link, More, terminus
 from .outgoing import SessionEnd, Transport, remote_error, report_of, shorten
-from .receiver import Receiver, check_credit
+from .receiver import IncomingDelivery, Receiver, check_credit
 from .sender import OutgoingDelivery, Sender
 
 if TYPE_CHECKING:
@@ -42,9 +42,10 @@ if TYPE_CHECKING:
 
     from ..._core.send_buffer import SendBuffer
     from ...events import Event
-    from ..model.link_state import SessionModel, State
+    from ..codec.performatives import Performative
+    from ..codec.types import AmqpMap
+    from ..model.link_state import DeliveryModel, State
     from ..model.resume import LinkState
-    from .link import Link
     from .outgoing import Owner
 
 
@@ -66,8 +67,7 @@ class Session(SessionEnd):
     @property
     def links(self) -> tuple[Link, ...]:
         """The links that this end has attached, in the order of their handles."""
-        handles: Any = self.own.handles
-        return tuple([handles[number] for number in sorted(handles)])
+        return tuple([self.link(number) for number in sorted(self.own.handles)])
 
     def link(self, handle: int) -> Sender | Receiver:
         """The link with the handle that this end has given it. Raises EndpointClosed when there is none."""
@@ -87,7 +87,7 @@ class Session(SessionEnd):
         snd_settle_mode: int | None = None,
         rcv_settle_mode: int | None = None,
         max_message_size: int = 0,
-        properties: Mapping[Any, Any] | None = None,
+        properties: AmqpMap | None = None,
         offered_capabilities: Iterable[str] = (),
         desired_capabilities: Iterable[str] = (),
         state: LinkState | None = None,
@@ -119,7 +119,7 @@ class Session(SessionEnd):
         snd_settle_mode: int | None = None,
         rcv_settle_mode: int | None = None,
         max_message_size: int = 0,
-        properties: Mapping[Any, Any] | None = None,
+        properties: AmqpMap | None = None,
         offered_capabilities: Iterable[str] = (),
         desired_capabilities: Iterable[str] = (),
         state: LinkState | None = None,
@@ -194,10 +194,13 @@ class Session(SessionEnd):
 
     # The peer's frames, and the end.
 
-    def receiver_said(self, deliveries: list[Any], frame: Disposition) -> None:
+    def receiver_said(self, known: list[DeliveryModel], frame: Disposition) -> None:
         """The peer received what this end sent (part 2 section 2.7.6)."""
         state = frame.state
-        for delivery in deliveries:
+        deliveries: list[OutgoingDelivery] = []
+        for delivery in known:
+            assert isinstance(delivery, OutgoingDelivery)
+            deliveries.append(delivery)
             if delivery.pending.done and delivery.link.report is not None:
                 # The end of the link has ended it, but what is said of a delivery counts all the same while the link
                 # isn't closed (part 2 section 2.7.6). A caller that looks it up by its tag hears of it.
@@ -226,11 +229,12 @@ class Session(SessionEnd):
             self.disposition(False, [each.delivery_id for each in settling], state, True)
             self._settle(settling, state)
 
-    def sender_said(self, deliveries: list[Any], frame: Disposition) -> None:
+    def sender_said(self, deliveries: list[DeliveryModel], frame: Disposition) -> None:
         """The peer sent what this end received."""
         ended: list[tuple[Pending[object], State | None]] = []
         others: list[int] = []
         for delivery in deliveries:
+            assert isinstance(delivery, IncomingDelivery)
             pending = delivery.pending
             if frame.settled and pending is not None and not pending.done:
                 ended.append((pending, frame.state or delivery.states[self.side]))
@@ -240,7 +244,7 @@ class Session(SessionEnd):
         if others:
             self.transport.events.append(DeliveryUpdated(self.channel, tuple(others), frame.state, frame.settled))
 
-    def _settle(self, deliveries: list[Any], state: State | None) -> None:
+    def _settle(self, deliveries: list[OutgoingDelivery], state: State | None) -> None:
         """Deliveries of this end are settled, with the state told now or before."""
         ended: list[tuple[Pending[object], State | None]] = []
         for delivery in deliveries:
@@ -320,14 +324,15 @@ class Session(SessionEnd):
 
     def _untold_links(self) -> list[Link]:
         """Every link of which an application may know, and whose end it hasn't been told."""
-        found: dict[int, Any] = {}
-        known: tuple[Any, ...] = (
+        found: dict[int, Link] = {}
+        known: tuple[LinkModel, ...] = (
             *self.own.handles.values(),
             *self.asked.values(),
             *self.leaving.values(),
             *self.names.values(),
         )
         for each in known:
+            assert isinstance(each, Link)
             if each.number not in found or each.halves[self.side].state is ATTACHED:
                 found[each.number] = each
         return list(found.values())
@@ -354,7 +359,7 @@ class EndpointModel(ConnectionModel):
         # What sessions and links share of the connection.
         self.transport = Transport(self, connection, side, events, out, self._sessions, check_open)
 
-    def new_session(self, initiator: int | None) -> SessionModel:
+    def new_session(self, initiator: int | None) -> Session:
         return Session(self.transport, initiator) if self._beginning is None else self._beginning
 
     # Commands of the connection.
@@ -372,7 +377,7 @@ class EndpointModel(ConnectionModel):
         return session
 
     def open_session(
-        self, channel_max: int, properties: Mapping[Any, Any] | None, offered: Iterable[str], desired: Iterable[str]
+        self, channel_max: int, properties: AmqpMap | None, offered: Iterable[str], desired: Iterable[str]
     ) -> Session:
         """Begin a session on the lowest free channel (part 2 section 2.5.1)."""
         transport = self.transport
@@ -401,66 +406,69 @@ class EndpointModel(ConnectionModel):
     def has_ended(self, channel: int) -> bool:
         """Whether either end has ended the session of the peer's channel: what can't be read there goes by."""
         peer = self.halves[1 - self._side]
-        session: Any = peer.channels.get(channel)
-        return channel in peer.ended_on or (session is not None and session.own.state is ENDED)
+        session = peer.channels.get(channel)
+        return channel in peer.ended_on or (session is not None and session.halves[self._side].state is ENDED)
 
-    def receive(self, channel: int, performative: Any, payload: bytes) -> None:
+    def receive(self, channel: int, performative: Performative, payload: bytes) -> None:
         """Take a frame from begin to end. Raises Violation; those of links and sessions go to `fail`."""
-        kind = performative.__class__
-        session: Any = self.halves[1 - self._side].channels.get(channel)
-        ended = session is not None and session.report is not None and session.own.state is ENDED
-        if ended and kind is not Begin and kind is not End:
+        session = self.halves[1 - self._side].channels.get(channel)
+        ended = isinstance(session, Session) and session.report is not None and session.own.state is ENDED
+        if ended and not isinstance(performative, (Begin, End)):
             # The session ended here with an error: then all but the peer's end is dropped (section 2.5.4).
             return
-        if kind is Transfer:
+        if isinstance(performative, Transfer):
             self._receive_transfer(channel, performative, payload)
         else:
-            self._RECEIVE[kind](self, channel, performative)
+            self._RECEIVE[performative.__class__](self, channel, performative)
 
-    def receive_odd(self, channel: int, performative: Any, payload: bytes, harm: Harm, fault: Violation) -> None:
+    def receive_odd(
+        self, channel: int, performative: Performative, payload: bytes, harm: Harm, fault: Violation
+    ) -> None:
         """Take a frame from begin to end that has fields which can't be read, and placeholders in their place.
 
         `fault` says which, `harm` how much ends. Raises Violation for what ends, but for a message.
         """
         peer = 1 - self._side
-        kind = performative.__class__
-        session: Any = self.halves[peer].channels.get(channel)
-        if session is not None and session.report is not None and session.own.state is ENDED and kind is not Begin:
+        session = self.halves[peer].channels.get(channel)
+        ended = isinstance(session, Session) and session.report is not None and session.own.state is ENDED
+        if ended and not isinstance(performative, Begin):
             return
-        if harm is Harm.MESSAGE:
-            if kind is Transfer:
-                self._receive_transfer(channel, performative, payload, fault)
-            else:
-                self._receive_disposition(channel, performative, fault)
-            return
-        if kind is Begin:
+        if harm is Harm.MESSAGE and isinstance(performative, Transfer):
+            self._receive_transfer(channel, performative, payload, fault)
+        elif harm is Harm.MESSAGE and isinstance(performative, Disposition):
+            self._receive_disposition(channel, performative, fault)
+        elif isinstance(performative, Begin):
             self._receive_begin(channel, performative, fault)
-            return
-        if harm is Harm.SESSION:
-            session = self.session(peer, channel, performative.NAME)
-        elif kind is Attach:
+        elif harm is Harm.LINK and isinstance(performative, Attach):
             if not performative.role and performative.initial_delivery_count is None:
                 performative = performative.replace(initial_delivery_count=0)
             self._receive_attach(channel, performative, fault)
-            return
+        elif harm is Harm.LINK and isinstance(performative, (Flow, Transfer, Detach)):
+            self._receive_odd_link(channel, performative, fault)
         else:
             session = self.session(peer, channel, performative.NAME)
-            link: Any = session.halves[peer].handles.get(performative.handle)
-            if kind is Flow:
-                # What it says of the session counts.
-                only = {"delivery_count": None, "link_credit": None, "available": None, "drain": False, "echo": False}
-                self._receive_flow(channel, performative.replace(handle=None, **only))
-            elif link is not None:
-                session.halves[peer].skip_transfer()
-                link.drop()
-            if link is not None:
-                raise link.error(peer, fault.condition, str(fault), fault.rule)
-            raise session.unattached(peer, performative.handle, performative.NAME)
-        raise session.error(peer, fault.condition, str(fault), fault.rule)
+            raise session.error(peer, fault.condition, str(fault), fault.rule)
+
+    def _receive_odd_link(self, channel: int, frame: Flow | Transfer | Detach, fault: Violation) -> None:
+        """Take a frame of a link that ends by it. Raises Violation."""
+        peer = 1 - self._side
+        session = self.session(peer, channel, frame.NAME)
+        handle = frame.handle
+        link = None if handle is None else session.halves[peer].handles.get(handle)
+        if isinstance(frame, Flow):
+            # What it says of the session counts.
+            only = {"delivery_count": None, "link_credit": None, "available": None, "drain": False, "echo": False}
+            self._receive_flow(channel, frame.replace(handle=None, **only))
+        elif isinstance(link, Link):
+            session.halves[peer].skip_transfer()
+            link.drop()
+        if link is not None:
+            raise link.error(peer, fault.condition, str(fault), fault.rule)
+        raise session.unattached(peer, handle, frame.NAME)
 
     def _receive_begin(self, channel: int, frame: Begin, fault: Violation | None = None) -> None:
-        found, answers = self.begin(1 - self._side, channel, frame)
-        session: Any = found
+        session, answers = self.begin(1 - self._side, channel, frame)
+        assert isinstance(session, Session)
         if fault is not None:
             raise session.error(1 - self._side, fault.condition, str(fault), fault.rule)
         if answers:
@@ -492,8 +500,8 @@ class EndpointModel(ConnectionModel):
         self._sessions[number] = session
 
     def _receive_end(self, channel: int, frame: End) -> None:
-        found, answers = self.end(1 - self._side, channel)
-        session: Any = found
+        session, answers = self.end(1 - self._side, channel)
+        assert isinstance(session, Session)
         session.peer_ended(frame, answers)
         self._sessions.pop(session.channel, None)
         self._free.give_back(session.channel)
@@ -502,8 +510,8 @@ class EndpointModel(ConnectionModel):
         side = self._side
         # The links of that name and direction that the peer has attached already (section 2.6.1).
         key = frame.name, side if frame.role else 1 - side
-        known: list[Any] = [each.names.get(key) for each in self._sessions.values()]
-        olds: list[Link] = [each for each in known if each is not None and each.halves[1 - side].state is ATTACHED]
+        known = [each.names.get(key) for each in self._sessions.values()]
+        olds = [each for each in known if isinstance(each, Link) and each.halves[1 - side].state is ATTACHED]
         for old in olds:
             # The name is the new link's afterwards, so that one that waits for an answer has to be refused before.
             if old.requested is None:
@@ -512,8 +520,8 @@ class EndpointModel(ConnectionModel):
                 text = f"attach of {frame.name!r}, which is attached in the same session, unanswered"
                 raise old.session.error(1 - side, conditions.NOT_ALLOWED, text, "transport/link/name-unique")
             old.steal()
-        found, answers = self.attach(1 - side, channel, frame)
-        link: Any = found
+        link, answers = self.attach(1 - side, channel, frame)
+        assert isinstance(link, Link)
         for old in olds:
             old.steal()
         session = link.session
@@ -528,28 +536,28 @@ class EndpointModel(ConnectionModel):
     def _receive_detach(self, channel: int, frame: Detach) -> None:
         peer = 1 - self._side
         session = self.halves[peer].channels.get(channel)
-        link: Any = None if session is None else session.halves[peer].handles.get(frame.handle)
-        if link is not None:
+        before = None if session is None else session.halves[peer].handles.get(frame.handle)
+        if isinstance(before, Link):
             # Octets of a delivery under way stop counting when its link is detached.
-            link.drop()
-        found, answers = self.detach(peer, channel, frame)
-        link = found
+            before.drop()
+        link, answers = self.detach(peer, channel, frame)
+        assert isinstance(link, Link)
         link.peer_detached(frame, answers)
 
     def _receive_flow(self, channel: int, frame: Flow) -> None:
         side = self._side
-        known: Any = self.halves[1 - side].channels.get(channel)
-        before = 0 if known is None else known.outgoing_window
+        known = self.halves[1 - side].channels.get(channel)
+        before = known.outgoing_window if isinstance(known, Session) else 0
         named = None if known is None or frame.handle is None else known.halves[1 - side].handles.get(frame.handle)
         credit = named.credit if isinstance(named, Receiver) else 0
         try:
-            found, link = self.flow(1 - side, channel, frame)
+            session, link = self.flow(1 - side, channel, frame)
         except SessionViolation as violation:
-            if violation.link is not None and known is not None and known.own.state is MAPPED:
+            if violation.link is not None and isinstance(known, Session) and known.own.state is MAPPED:
                 # The frame's session fields count, and the other links go on.
                 known.window_came(before, violation.link)
             raise
-        session: Any = found
+        assert isinstance(session, Session)
         if session.own.state is not MAPPED:
             return
         session.window_came(before, link)
@@ -565,8 +573,9 @@ class EndpointModel(ConnectionModel):
             session.send_flow()
 
     def _receive_transfer(self, channel: int, frame: Transfer, payload: bytes, fault: Violation | None = None) -> None:
-        delivery: Any = self.transfer(1 - self._side, channel, frame, len(payload))
-        link: Receiver = delivery.link
+        delivery = self.transfer(1 - self._side, channel, frame, len(payload))
+        assert isinstance(delivery, IncomingDelivery)
+        link = delivery.link
         session = link.session
         side = session.side
         if session.halves[side].state is not MAPPED or link.halves[side].state is not ATTACHED:
@@ -584,12 +593,12 @@ class EndpointModel(ConnectionModel):
             # Nobody knows what became of the messages: a client is told so, a broker delivers them once more.
             error = Error(Symbol(fault.condition), shorten(str(fault)))
             frame = frame.replace(state=Modified(delivery_failed=True) if self._side else Rejected(error))
-        found, deliveries = self.disposition(1 - self._side, channel, frame)
-        session: Any = found
+        session, deliveries = self.disposition(1 - self._side, channel, frame)
+        assert isinstance(session, Session)
         if deliveries:
             (session.receiver_said if frame.role else session.sender_said)(deliveries, frame)
 
-    _RECEIVE: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
+    _RECEIVE: ClassVar[Mapping[type[Performative], Callable[..., None]]] = {
         Begin: _receive_begin,
         Attach: _receive_attach,
         Flow: _receive_flow,
@@ -602,8 +611,9 @@ class EndpointModel(ConnectionModel):
 
     def fail(self, violation: SessionViolation, offset: int) -> None:
         """The peer broke a rule of a link or session with the frame at `offset`: end that one, and tell it why."""
-        session: Any = violation.session
-        link: Any = violation.link
+        session, link = violation.session, violation.link
+        assert isinstance(session, Session)
+        assert link is None or isinstance(link, Link)
         if session.own.state is ENDED or (link is not None and link.has_left):
             # This end has said its last word there: faults of what was on the way go by.
             return

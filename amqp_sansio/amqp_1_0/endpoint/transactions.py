@@ -67,8 +67,7 @@ class Controller:
         if global_id is not None and _DISTRIBUTED not in offered:
             text = "a global-id is for coordinators with amqp:distributed-transactions, this one hasn't it"
             raise LocalProtocolError(text, rule="1.0/transactions/declare/global-id")
-        pending: Any = self.sender.send(Message(body=AmqpValue(Declare(global_id))))
-        return cast("Pending[Declared]", pending)
+        return cast("Pending[Declared]", self.sender.send(Message(body=AmqpValue(Declare(global_id)))))
 
     def discharge(self, txn_id: bytes, *, fail: bool = False) -> Pending[object]:
         """Commit a transaction, or with `fail` roll it back. The pending ends with Accepted or Rejected."""
@@ -110,8 +109,8 @@ class Transaction:
     def undo(self, peer: int) -> None:
         """Forget what side `peer` said of the deliveries that it retired here and that aren't settled."""
         for pending, (sender, _) in self._retired.items():
-            tag: Any = pending.key[2]
-            delivery = None if sender is None else sender.unsettled.get(tag)
+            tag = pending.key[2]
+            delivery = sender.unsettled.get(tag) if sender is not None and isinstance(tag, bytes) else None
             if delivery is None or delivery.pending != pending:
                 continue
             state = delivery.states[peer]

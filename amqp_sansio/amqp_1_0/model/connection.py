@@ -15,7 +15,7 @@ mapped; `open` is there in every state from OPEN on, unless it wasn't seen.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..._ground.serial import bound, later
 from ..codec import conditions
@@ -384,7 +384,7 @@ def _open_window(half: SessionHalf, frame: Flow) -> None:
     half.window_known = limit if half.window_known is None else later(half.window_known, limit)
 
 
-_STEPS: Final[dict[type[Performative], Callable[[ConnectionModel, int, int, Any], object]]] = {
+_STEPS: Final[dict[type[Performative], Callable[..., object]]] = {
     Open: ConnectionModel.open,
     Begin: ConnectionModel.begin,
     Attach: ConnectionModel.attach,
@@ -394,7 +394,7 @@ _STEPS: Final[dict[type[Performative], Callable[[ConnectionModel, int, int, Any]
     End: ConnectionModel.end,
     Close: ConnectionModel.close,
 }
-SASL_FRAMES: Final[dict[type[Any], tuple[int, states.SaslInput]]] = {
+SASL_FRAMES: Final[dict[type[SaslFrame], tuple[int, states.SaslInput]]] = {
     SaslMechanisms: (SERVER, states.SaslInput.MECHANISMS),
     SaslInit: (CLIENT, states.SaslInput.INIT),
     SaslChallenge: (SERVER, states.SaslInput.CHALLENGE),

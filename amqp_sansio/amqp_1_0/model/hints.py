@@ -84,12 +84,12 @@ def observed_layer(header: bytes) -> str:
     return _ADVICE.get(header) or for_server_header(header)
 
 
-def for_close(condition: str, info: Mapping[str, Any]) -> str:
+def for_close(condition: str, info: Mapping[str, object]) -> str:
     """The usual cause behind a peer's close, with the `info` of its error."""
     return for_redirect(condition, info) or _BY_CONDITION.get(condition, "")
 
 
-def for_redirect(condition: str, info: Mapping[str, Any]) -> str:
+def for_redirect(condition: str, info: Mapping[str, object]) -> str:
     """Where a peer sends this end (part 2 sections 2.8.16 and 2.8.18); "" where it doesn't.
 
     >>> for_redirect("amqp:connection:redirect", {"network-host": "h", "port": 5673, "hostname": "v"})

@@ -513,7 +513,7 @@ class SessionModel:
         self.halves[side].handles[handle] = link
         return link
 
-    def unattached(self, side: int, handle: int, what: str) -> SessionViolation:
+    def unattached(self, side: int, handle: int | None, what: str) -> SessionViolation:
         """A frame of `side` names a handle that no link has."""
         text = f"{what} on channel {self.halves[side].channel} with handle {handle}, which no link has"
         return self.error(side, conditions.UNATTACHED_HANDLE, text, "transport/link/unattached-handle")

@@ -7,7 +7,7 @@ part 5 section 5.3 (SASL).
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from ..._core.hints import LEFT, LOGIN_FAILED
 from ..._watching.outcomes import Records as SharedRecords
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ..._watching.observation import Observed
     from ..._watching.outcomes import MessageRecord
     from ...versions import Version
+    from ..codec.message import Message
+    from ..codec.performatives import Close, Open, SaslInit, SaslOutcome
 
 _SMALL: Final = 1024
 """A message of so many octets is held whole."""
@@ -57,7 +59,7 @@ def _transfer(record: MessageRecord, event: Observed, frame: object) -> None:
     record.properties = _without_body(message)
 
 
-def _without_body(message: Any) -> Any:
+def _without_body(message: Message | None) -> Message | None:
     """A message's sections up to the body, to be held in its place; None where they can't be told apart."""
     if message is None:
         return None
@@ -83,7 +85,7 @@ class Records(SharedRecords):
         super().__init__(version)
         self.stage = "FIRST"
         self.headers: deque[bytes] = deque(maxlen=_HEADERS)
-        self.opens: dict[str, Any] = {}
+        self.opens: dict[str, Open] = {}
 
     def explain(self, event: Observed, unit: int) -> tuple[int | None, str | None] | None:
         """The error of a rejection, which an earlier unit may have stated."""
@@ -108,10 +110,10 @@ class Records(SharedRecords):
         elif self.stage == "FIRST":
             self.stage = _STAGES.get(header, self.stage)
 
-    def _init(self, event: Observed, frame: Any) -> None:
+    def _init(self, event: Observed, frame: SaslInit) -> None:
         self.name_user(frame.mechanism, frame.initial_response)
 
-    def _outcome(self, event: Observed, frame: Any) -> None:
+    def _outcome(self, event: Observed, frame: SaslOutcome) -> None:
         if frame.code == 0:
             self.stage = "HEADER"
         else:
@@ -123,7 +125,7 @@ class Records(SharedRecords):
                 close_ns=event.at_ns,
             )
 
-    def _open(self, event: Observed, frame: Any) -> None:
+    def _open(self, event: Observed, frame: Open) -> None:
         facts = self.facts
         self.opens[event.sender.value] = frame
         if event.sender is Side.CLIENT:
@@ -142,7 +144,7 @@ class Records(SharedRecords):
         timeouts = [each.idle_time_out for each in opens if each.idle_time_out]
         facts["heartbeat"] = -(-min(timeouts) // 1000) if timeouts else 0
 
-    def _close(self, event: Observed, frame: Any) -> None:
+    def _close(self, event: Observed, frame: Close) -> None:
         if "closed_by" in self.facts:
             return
         self.facts.update(closed_by=event.sender.value, close_how=event.event, close_ns=event.at_ns)
