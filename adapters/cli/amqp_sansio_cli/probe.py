@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple, TextIO, TypeVar
@@ -19,6 +19,7 @@ from amqp_sansio_probe import (
     MOST_WORKERS,
     PROFILES,
     WORKERS,
+    Capabilities,
     Case,
     ClientCase,
     ClientRunner,
@@ -135,12 +136,27 @@ def probe_command(url: str, *, only: Sequence[str], level: str, gentle: bool, to
             opener, login, capabilities, seed=seed, patience=waits, profile=profile, workers=workers, is_gentle=gentle
         )
         ended = reports.take(runner.run(cases)) or runner.died
+        refused = _refused(where, login, capabilities, {each.version for each in cases})
         about = (
             f"At {where}, seed {seed}. Versions: {', '.join(capabilities.versions) or 'none'}; "
             f"mechanisms: {', '.join(capabilities.mechanisms) or 'unknown'}; "
             f"can: {', '.join(sorted(capabilities.can)) or 'unknown'}."
         )
-    return reports.end(about, ended, expected)
+    return reports.end(about, ended, expected, refused)
+
+
+def _refused(where: str, login: Login, capabilities: Capabilities, wanted: Set[str]) -> str:
+    """Say which wanted versions the server speaks and lets nobody in, and what to do about it; "" if there are none."""
+    shut = {version: reason for version, reason in capabilities.unopened if version in wanted}
+    if not shut:
+        return ""
+    others = [each for each in capabilities.versions if each not in dict(capabilities.unopened)]
+    reasons = "; ".join([f"{version}: {reason}" for version, reason in shut.items()])
+    return (
+        f"{where} speaks {', '.join(shut)}, and opens no connection of {'it' if len(shut) == 1 else 'them'} for the "
+        f"user {login.user} and the virtual host {login.vhost!r} ({reasons}): name a user and a virtual host that it "
+        f"lets in in the URL, or leave out what it doesn't open: {' '.join([f'--only {each}/' for each in others])}"
+    )
 
 
 def probe_client_command(listen: Address, line: str, name: str, *, only: Sequence[str], level: str, told: Told) -> int:
@@ -263,11 +279,14 @@ class Reports:
         self._write_all([self._record(each) for each in self.results], "", ended)
         return CommandError(ended)
 
-    def end(self, about: str, ended: str, expected: Expectations | None) -> int:
-        """Write the other reports; return the exit status. Raises CommandError if the run ended early."""
+    def end(self, about: str, ended: str, expected: Expectations | None, refused: str = "") -> int:
+        """Write the other reports; return the exit status.
+
+        Raises CommandError if the run ended early, or `refused` says that the server lets nobody in, in some version.
+        """
         records = [self._record(each) for each in self.results]
-        why = self._why(ended)
-        self._write_all(records, about, why)
+        why = self._why(ended, refused)
+        self._write_all(records, about, why or refused)
         if self._wanted.write_expect is not None:
             _write(self._wanted.write_expect, format_expectations(self.results))
         write_lines([badge(self.peer, records)])
@@ -277,16 +296,19 @@ class Reports:
             differences = unexpected(expected, self.results)
             for each in differences:
                 say(each)
-            return int(bool(differences))
+            if not refused:
+                return int(bool(differences))
+        if refused:
+            raise CommandError(refused)
         return int(any(each.verdict in FAULTS for each in self.results))
 
-    def _why(self, ended: str) -> str:
-        """Say why the run didn't do what it was to do; "" if it did."""
+    def _why(self, ended: str, refused: str) -> str:
+        """Say why the run ended early, or no case ran; "" if neither is so."""
         if ended:
             return f"ended after {len(self.results)} of {self._total} cases: {ended}"
         if not any(each.connections for each in self.results):
             lacking = ", ".join(dict.fromkeys([each.seen for each in self.results]))
-            return f"no case could run: {lacking}"
+            return refused or f"no case could run: {lacking}"
         return ""
 
     def _write_all(self, records: Sequence[Record], about: str, ended: str) -> None:

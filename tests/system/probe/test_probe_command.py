@@ -137,6 +137,40 @@ def test_the_login_is_refused(process: Run, start: Start, tmp_path: Path) -> Non
     stale.check("the login of guest is refused", f"127.0.0.1:{broker.port}")
 
 
+OPENED = "1.0/transport/open/container-id"
+SHUT = ("0-9-1/queue.declare/reserved", "0-10/session.attach/scoping", "0-8/connection.tune/propose")
+
+
+@pytest.mark.parametrize(
+    "shut", [*[(each,) for each in SHUT], SHUT], ids=lambda shut: "+".join([each.partition("/")[0] for each in shut])
+)
+@pytest.mark.parametrize("beside", [(OPENED,), ()], ids=["beside-1.0", "alone"])
+def test_a_version_that_the_url_does_not_open_is_an_error(
+    process: Run, start: Start, tmp_path: Path, shut: tuple[str, ...], beside: tuple[str, ...]
+) -> None:
+    """The embedded broker opens 1.0 for any virtual host's name."""
+    broker = start("broker", "--listen", "127.0.0.1:0")
+    url = broker.url(vhost="nosuch")
+    xml, page = tmp_path / "probe.xml", tmp_path / "probe.html"
+    only = [word for each in (*shut, *beside) for word in ("--only", each)]
+    done = process("probe", url, "--yes", *only, "--junit", xml, "--html", page)
+    reason = refused(done).removeprefix("amqp-sansio: ")
+    versions = [each.partition("/")[0] for each in shut]
+    assert reason.startswith(f"127.0.0.1:{broker.port} speaks {', '.join(versions)}, and opens no connection of ")
+    assert "for the user guest and the virtual host 'nosuch'" in reason and reason.endswith(": --only 1.0/")
+    assert ("1 of 1 MUST" in done.stdout) == bool(beside), "what opens is probed"
+    suite = ElementTree.parse(xml).getroot()
+    assert [each.get("message") for each in suite.iter("error")] == [reason]
+    assert f">{escape(reason)}<" in page.read_text()
+
+
+def test_a_version_that_is_left_out_may_be_shut(process: Run, start: Start) -> None:
+    broker = start("broker", "--listen", "127.0.0.1:0")
+    done = process("probe", broker.url(vhost="nosuch"), "--yes", "--only", OPENED)
+    assert done.returncode == 0, done.stderr
+    assert "nosuch'" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("said", "text"),
     [
