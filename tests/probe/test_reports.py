@@ -13,6 +13,7 @@ from amqp_sansio_probe import (
     Conversation,
     Expectations,
     Piece,
+    Record,
     Result,
     Seen,
     Tree,
@@ -64,6 +65,24 @@ def test_junit_is_xml_whatever_the_server_said() -> None:
     suite = ElementTree.fromstring(junit(PEER, RECORDS))
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == (str(len(RESULTS)), "4", "2")
     assert [each.get("type") for each in suite.iter("failure")] == ["breaks", "unclean", "harmed", "unstable"]
+
+
+@pytest.mark.parametrize("records", [[], RECORDS], ids=["before-any-case", "midway"])
+@pytest.mark.parametrize("ended", ["", "can't connect to localhost:5672", "ended after 3: <b>\x00&\n"])
+def test_a_run_that_ends_early_is_an_error_in_junit_and_on_the_page(records: list[Record], ended: str) -> None:
+    """The reason stands behind the cases until then."""
+    suite = ElementTree.fromstring(junit(PEER, records, ended))
+    cases = list(suite.iter("testcase"))
+    assert (suite.get("tests"), suite.get("errors")) == (str(len(cases)), str(int(bool(ended))))
+    assert [each.get("name") for each in cases[: len(records)]] == [each.case for each in records]
+    assert len(cases) == len(records) + bool(ended)
+    messages = [each.get("message", "") for each in suite.iter("error")]
+    assert len(messages) == bool(ended)
+    page = matrix_page([Run(PEER, records, "", ended)])
+    assert page.count('<details class="case">') == len(records)
+    if ended:
+        assert ended.split(":")[0] in messages[0] and ended.partition(":")[0].replace("'", "&#x27;") in page
+        assert "<b>\x00" not in page and "\0" not in page
 
 
 def test_records_are_read_as_they_were_written() -> None:

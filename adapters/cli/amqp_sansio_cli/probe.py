@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple, TextIO, TypeVar
@@ -19,6 +19,7 @@ from amqp_sansio_probe import (
     MOST_WORKERS,
     PROFILES,
     WORKERS,
+    Capabilities,
     Case,
     ClientCase,
     ClientRunner,
@@ -119,14 +120,15 @@ def probe_command(url: str, *, only: Sequence[str], level: str, gentle: bool, to
         f"client may, {harming}. "
         f"It declares and deletes queues and exchanges named probe-*; seed {seed}"
     )
-    with Reports(told.wanted, len(cases)) as reports:
+    where = _shown(uri.host, uri.port)
+    with Reports(told.wanted, len(cases), where) as reports:
         try:
             opener = SocketOpener(uri, waits.answer)
             capabilities = find_capabilities(opener, login, waits)
         except Unusable as error:
-            raise CommandError(str(error)) from None
+            raise reports.unbegun(str(error)) from None
         except OSError as error:
-            raise CommandError(describe(error)) from None
+            raise reports.unbegun(describe(error)) from None
         reports.peer = str(capabilities)
         write_lines([f"{capabilities}: AMQP {', '.join(capabilities.versions)}; {', '.join(capabilities.mechanisms)}"])
         profile = PROFILES.get(told.profile)
@@ -134,12 +136,27 @@ def probe_command(url: str, *, only: Sequence[str], level: str, gentle: bool, to
             opener, login, capabilities, seed=seed, patience=waits, profile=profile, workers=workers, is_gentle=gentle
         )
         ended = reports.take(runner.run(cases)) or runner.died
+        refused = _refused(where, login, capabilities, {each.version for each in cases})
         about = (
-            f"At {uri.host}:{uri.port}, seed {seed}. Versions: {', '.join(capabilities.versions) or 'none'}; "
+            f"At {where}, seed {seed}. Versions: {', '.join(capabilities.versions) or 'none'}; "
             f"mechanisms: {', '.join(capabilities.mechanisms) or 'unknown'}; "
             f"can: {', '.join(sorted(capabilities.can)) or 'unknown'}."
         )
-    return reports.end(about, ended, expected)
+    return reports.end(about, ended, expected, refused)
+
+
+def _refused(where: str, login: Login, capabilities: Capabilities, wanted: Set[str]) -> str:
+    """Say which wanted versions the server speaks and lets nobody in, and what to do about it; "" if there are none."""
+    shut = {version: reason for version, reason in capabilities.unopened if version in wanted}
+    if not shut:
+        return ""
+    others = [each for each in capabilities.versions if each not in dict(capabilities.unopened)]
+    reasons = "; ".join([f"{version}: {reason}" for version, reason in shut.items()])
+    return (
+        f"{where} speaks {', '.join(shut)}, and opens no connection of {'it' if len(shut) == 1 else 'them'} for the "
+        f"user {login.user} and the virtual host {login.vhost!r} ({reasons}): name a user and a virtual host that it "
+        f"lets in in the URL, or leave out what it doesn't open: {' '.join([f'--only {each}/' for each in others])}"
+    )
 
 
 def probe_client_command(listen: Address, line: str, name: str, *, only: Sequence[str], level: str, told: Told) -> int:
@@ -153,7 +170,7 @@ def probe_client_command(listen: Address, line: str, name: str, *, only: Sequenc
         f"listens at {where}, and runs {line!r} up to {3 * len(cases)} times with {len(cases)} cases, "
         f"{len(addresses)} side by side: the server says what no server may in some of them"
     )
-    with Reports(told.wanted, len(cases)) as reports:
+    with Reports(told.wanted, len(cases), name or line) as reports:
         try:
             starter = Command(line)
             with ExitStack() as opened:
@@ -165,11 +182,11 @@ def probe_client_command(listen: Address, line: str, name: str, *, only: Sequenc
                     write_lines([f"{ability.version} {ability.skill}: {ability.problem or 'yes'}"])
                     problems.append(ability.problem)
                 if all(problems):
-                    raise CommandError(f"the client does nothing that it is told: {problems[0]}")
+                    raise reports.unbegun(f"the client does nothing that it is told: {problems[0]}")
                 reports.peer = name or str(runner.capabilities)
                 ended = reports.take(runner.run(cases))
         except Unusable as error:
-            raise CommandError(str(error)) from None
+            raise reports.unbegun(str(error)) from None
         about = f"The client {line!r}, at {where}; can: {', '.join(sorted(runner.capabilities.can))}."
     return reports.end(about, ended, expected)
 
@@ -208,9 +225,9 @@ def merge_command(files: Sequence[Path], html: Path | None) -> int:
 class Reports:
     """The reports of a run: the tree and the JSON lines as the cases come, the others at the end."""
 
-    def __init__(self, wanted: Wanted, total: int) -> None:
-        self.peer = ""
-        """Who is tested, by name and version."""
+    def __init__(self, wanted: Wanted, total: int, peer: str) -> None:
+        self.peer = peer
+        """Who is tested: by its address or command, and by name and version when it has told them."""
         self.results: list[Result] = []
         """Of all cases so far, for the reports that are written at the end."""
         self._wanted = wanted
@@ -251,31 +268,58 @@ class Reports:
             return describe(error)
         return ""
 
-    def end(self, about: str, ended: str, expected: Expectations | None) -> int:
-        """Write the other reports; return the exit status. Raises CommandError if the run ended early."""
-        wanted = self._wanted
-        records = [self._record(each) for each in self.results]
-        if wanted.junit is not None:
-            _write(wanted.junit, junit(self.peer, records))
-        if wanted.html is not None:
-            # Only a page needs what reports are made of.
-            from amqp_sansio_probe.page import Run, matrix_page
+    def unbegun(self, why: str) -> CommandError:
+        """Write the other reports of a run that couldn't begin, and return the error to raise for it.
 
-            _write(wanted.html, matrix_page([Run(self.peer, records, about)]))
-        if wanted.write_expect is not None:
-            _write(wanted.write_expect, format_expectations(self.results))
+        A report of an earlier run would pass for one of this. A list of known failures is left as it is: a run without
+        a case says nothing about them.
+        """
+        # A client's run that ended in its cases has results.
+        ended = f"ended after {len(self.results)} of {self._total} cases: {why}" if self.results else why
+        self._write_all([self._record(each) for each in self.results], "", ended)
+        return CommandError(ended)
+
+    def end(self, about: str, ended: str, expected: Expectations | None, refused: str = "") -> int:
+        """Write the other reports; return the exit status.
+
+        Raises CommandError if the run ended early, or `refused` says that the server lets nobody in, in some version.
+        """
+        records = [self._record(each) for each in self.results]
+        why = self._why(ended, refused)
+        self._write_all(records, about, why or refused)
+        if self._wanted.write_expect is not None:
+            _write(self._wanted.write_expect, format_expectations(self.results))
         write_lines([badge(self.peer, records)])
-        if ended:
-            raise CommandError(f"ended after {len(self.results)} of {self._total} cases: {ended}")
-        if not any(each.connections for each in self.results):
-            lacking = ", ".join(dict.fromkeys([each.seen for each in self.results]))
-            raise CommandError(f"no case could run: {lacking}")
+        if why:
+            raise CommandError(why)
         if expected is not None:
             differences = unexpected(expected, self.results)
             for each in differences:
                 say(each)
-            return int(bool(differences))
+            if not refused:
+                return int(bool(differences))
+        if refused:
+            raise CommandError(refused)
         return int(any(each.verdict in FAULTS for each in self.results))
+
+    def _why(self, ended: str, refused: str) -> str:
+        """Say why the run ended early, or no case ran; "" if neither is so."""
+        if ended:
+            return f"ended after {len(self.results)} of {self._total} cases: {ended}"
+        if not any(each.connections for each in self.results):
+            lacking = ", ".join(dict.fromkeys([each.seen for each in self.results]))
+            return refused or f"no case could run: {lacking}"
+        return ""
+
+    def _write_all(self, records: Sequence[Record], about: str, ended: str) -> None:
+        """Write the reports that are written at the end."""
+        if self._wanted.junit is not None:
+            _write(self._wanted.junit, junit(self.peer, records, ended))
+        if self._wanted.html is not None:
+            # Only a page needs what reports are made of.
+            from amqp_sansio_probe.page import Run, matrix_page
+
+            _write(self._wanted.html, matrix_page([Run(self.peer, records, about, ended)]))
 
     def _record(self, result: Result) -> Record:
         return record_of(result, self.peer, recorded=self._wanted.record is not None)

@@ -52,11 +52,15 @@ details.case pre { background: var(--panel); padding: .5rem; font-size: .78rem; 
 
 
 class Run(NamedTuple):
-    """One column of the matrix: who was tested, and what came of it. `about` says where and how, for people."""
+    """One column of the matrix: who was tested, and what came of it. `about` says where and how, for people.
+
+    `ended` says why the run couldn't begin, or didn't get to its end; "" if it did.
+    """
 
     peer: str
     records: Sequence[Record]
     about: str = ""
+    ended: str = ""
 
 
 class _Cell(NamedTuple):
@@ -129,6 +133,8 @@ def _badges(runs: Sequence[Run]) -> list[Markup]:
     lines: list[Markup] = []
     for run in runs:
         lines.append(element("p", element("b", badge(run.peer, run.records))))
+        if run.ended:
+            lines.append(element("p", element("span", run.ended, class_="v harmed")))
         if run.about:
             lines.append(element("p", run.about, class_="when"))
     return lines

@@ -80,16 +80,20 @@ def badge(peer: str, records: Sequence[Record]) -> str:
     return printable(", ".join([f"{peer}: {kept} of {len(musts)} MUST", *rest]))
 
 
-def junit(peer: str, records: Sequence[Record]) -> str:
-    """Return the run as JUnit's XML: failures are what breaks a rule, or harms."""
+def junit(peer: str, records: Sequence[Record], ended: str = "") -> str:
+    """Return the run as JUnit's XML: failures are what breaks a rule, or harms.
+
+    `ended` says why the run couldn't begin, or didn't get to its end, "" if it did: that is an error, of a testcase of
+    its own behind the others.
+    """
     counts = Counter([each.verdict for each in records])
     suite = ElementTree.Element(
         "testsuite",
         {
             "name": _xml(f"amqp-sansio probe: {peer}"),
-            "tests": str(len(records)),
+            "tests": str(len(records) + bool(ended)),
             "failures": str(sum(counts[each] for each in FAILURES)),
-            "errors": "0",
+            "errors": str(int(bool(ended))),
             "skipped": str(counts[Verdict.NOT_RUN] + counts[Verdict.INCONCLUSIVE]),
             "time": f"{sum(each.seconds for each in records):.3f}",
         },
@@ -106,6 +110,9 @@ def junit(peer: str, records: Sequence[Record]) -> str:
             ElementTree.SubElement(case, "skipped", {"message": _xml(f"{each.verdict.value}: {each.seen}")})
         else:
             ElementTree.SubElement(case, "system-out").text = _xml(f"{each.verdict.value}\n{text}")
+    if ended:
+        case = ElementTree.SubElement(suite, "testcase", {"classname": "run", "name": "run", "time": "0.000"})
+        ElementTree.SubElement(case, "error", {"type": "ended", "message": _xml(ended)}).text = _xml(ended)
     ElementTree.indent(suite)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
 

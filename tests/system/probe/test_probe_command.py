@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -96,16 +97,78 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
     return done.stderr.splitlines()[-1]
 
 
-def test_nothing_listens(process: Run) -> None:
+class Stale:
+    """Reports of an earlier run, and what a run that couldn't begin is to leave in their place."""
+
+    def __init__(self, folder: Path) -> None:
+        self.files = {name: folder / f"probe.{name}" for name in ("junit", "json", "html", "write-expect")}
+        for path in self.files.values():
+            path.write_text("of yesterday")
+
+    @property
+    def options(self) -> list[str | Path]:
+        return [word for name, path in self.files.items() for word in (f"--{name}", path)]
+
+    def check(self, reason: str, peer: str) -> None:
+        suite = ElementTree.parse(self.files["junit"]).getroot()
+        assert (suite.get("tests"), suite.get("errors"), suite.get("failures")) == ("1", "1", "0")
+        assert suite.get("name") == f"amqp-sansio probe: {peer}"
+        assert [each.get("message") for each in suite.iter("error")] == [reason]
+        assert self.files["json"].read_text() == "", "a line for each case, and there is none"
+        assert f">{escape(reason)}<" in self.files["html"].read_text()
+        assert self.files["write-expect"].read_text() == "of yesterday", "nothing is known about its cases"
+
+
+def test_nothing_listens(process: Run, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as once:
         port = once.getsockname()[1]
-    line = refused(process("probe", f"amqp://127.0.0.1:{port}/", "--yes"))
-    assert line == f"amqp-sansio: can't connect to 127.0.0.1:{port}: connection refused"
+    stale = Stale(tmp_path)
+    line = refused(process("probe", f"amqp://127.0.0.1:{port}/", "--yes", *stale.options))
+    reason = f"can't connect to 127.0.0.1:{port}: connection refused"
+    assert line == f"amqp-sansio: {reason}"
+    stale.check(reason, f"127.0.0.1:{port}")
 
 
-def test_the_login_is_refused(process: Run, start: Start) -> None:
+def test_the_login_is_refused(process: Run, start: Start, tmp_path: Path) -> None:
     broker = start("broker", "--listen", "127.0.0.1:0")
-    assert refused(process("probe", broker.url("guest:wrong"), "--yes")) == "amqp-sansio: the login of guest is refused"
+    stale = Stale(tmp_path)
+    line = refused(process("probe", broker.url("guest:wrong"), "--yes", *stale.options))
+    assert line == "amqp-sansio: the login of guest is refused"
+    stale.check("the login of guest is refused", f"127.0.0.1:{broker.port}")
+
+
+OPENED = "1.0/transport/open/container-id"
+SHUT = ("0-9-1/queue.declare/reserved", "0-10/session.attach/scoping", "0-8/connection.tune/propose")
+
+
+@pytest.mark.parametrize(
+    "shut", [*[(each,) for each in SHUT], SHUT], ids=lambda shut: "+".join([each.partition("/")[0] for each in shut])
+)
+@pytest.mark.parametrize("beside", [(OPENED,), ()], ids=["beside-1.0", "alone"])
+def test_a_version_that_the_url_does_not_open_is_an_error(
+    process: Run, start: Start, tmp_path: Path, shut: tuple[str, ...], beside: tuple[str, ...]
+) -> None:
+    """The embedded broker opens 1.0 for any virtual host's name."""
+    broker = start("broker", "--listen", "127.0.0.1:0")
+    url = broker.url(vhost="nosuch")
+    xml, page = tmp_path / "probe.xml", tmp_path / "probe.html"
+    only = [word for each in (*shut, *beside) for word in ("--only", each)]
+    done = process("probe", url, "--yes", *only, "--junit", xml, "--html", page)
+    reason = refused(done).removeprefix("amqp-sansio: ")
+    versions = [each.partition("/")[0] for each in shut]
+    assert reason.startswith(f"127.0.0.1:{broker.port} speaks {', '.join(versions)}, and opens no connection of ")
+    assert "for the user guest and the virtual host 'nosuch'" in reason and reason.endswith(": --only 1.0/")
+    assert ("1 of 1 MUST" in done.stdout) == bool(beside), "what opens is probed"
+    suite = ElementTree.parse(xml).getroot()
+    assert [each.get("message") for each in suite.iter("error")] == [reason]
+    assert f">{escape(reason)}<" in page.read_text()
+
+
+def test_a_version_that_is_left_out_may_be_shut(process: Run, start: Start) -> None:
+    broker = start("broker", "--listen", "127.0.0.1:0")
+    done = process("probe", broker.url(vhost="nosuch"), "--yes", "--only", OPENED)
+    assert done.returncode == 0, done.stderr
+    assert "nosuch'" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -116,9 +179,11 @@ def test_the_login_is_refused(process: Run, start: Start) -> None:
         (b"", "the peer speaks no version of AMQP that is known here"),
     ],
 )
-def test_peers_that_speak_something_else(process: Run, said: bytes, text: str) -> None:
+def test_peers_that_speak_something_else(process: Run, said: bytes, text: str, tmp_path: Path) -> None:
+    stale = Stale(tmp_path)
     with answering(said) as url:
-        assert refused(process("probe", url, "--yes")) == f"amqp-sansio: {text}"
+        assert refused(process("probe", url, "--yes", *stale.options)) == f"amqp-sansio: {text}"
+    stale.check(text, url.removeprefix("amqp://").strip("/"))
 
 
 def test_tls_with_a_peer_that_speaks_something_else(process: Run) -> None:
@@ -172,7 +237,11 @@ def test_a_broker_that_dies_midway_leaves_the_cases_until_then(process: Run, sta
     assert line.startswith(f"amqp-sansio: ended after {len(kept)} of ")
     # Behind those that it died under stand those that had ended.
     assert "harmed" in {each["verdict"] for each in kept}
-    assert ElementTree.parse(xml).getroot().get("tests") == str(len(kept))
+    suite = ElementTree.parse(xml).getroot()
+    assert (suite.get("tests"), suite.get("errors")) == (str(len(kept) + 1), "1")
+    reason = line.removeprefix("amqp-sansio: ")
+    assert [each.get("message") for each in suite.iter("error")] == [reason]
+    assert f">{escape(reason)}<" in page.read_text()
     assert page.read_text().count('<details class="case">') == len(kept)
     assert known.read_text().startswith(f"cases = {len(kept)}\n")
     assert {path.name for path in recorded.iterdir()} == {each["recording"] for each in kept if each["recording"]}
