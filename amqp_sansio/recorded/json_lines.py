@@ -5,8 +5,9 @@ JSON columns are nested values, timestamps texts of ISO 8601 in UTC to the micro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from ..endpoint import Side
@@ -27,25 +28,50 @@ def json_lines(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[objec
     >>> list(json_lines((("seq", "int64"), ("ts", "timestamp"), ("event", "string")), [(7, 1, None)]))
     ['{"seq":7,"ts":"1970-01-01T00:00:00.000001Z","event":null}']
     """
-    # One statement, generated for the table, takes half of the time of a loop over its columns.
-    values = ", ".join([f"v{number}" for number in range(len(columns))])
-    line = ",".join(
-        [
-            f'"{name}":{{{_JSON.get(kind, "N if {0} is None else {0}").format(f"v{number}")}}}'
-            for number, (name, kind) in enumerate(columns)
-        ]
-    )
-    space: dict[str, Any] = {"N": "null", "S": Texts(json_string), "M": Moments(), "B": ("false", "true")}
-    exec(f"def write(row):\n {values} = row\n return f'{{{{{line}}}}}'", space)
-    yield from map(space["write"], rows)
+    names = [json_string(name).replace("%", "%%") for name, _ in columns]
+    template = f"{{{','.join([f'{name}:%s' for name in names])}}}"
+    kinds = [kind for _, kind in columns]
+    # Each kind is written in one go for all of its columns: a loop over the columns takes several times as long.
+    texts = [place for place, kind in enumerate(kinds) if kind == "string"]
+    bits = [place for place, kind in enumerate(kinds) if kind == "bool"]
+    moments = [place for place, kind in enumerate(kinds) if kind == "timestamp"]
+    plain = [place for place, kind in enumerate(kinds) if kind not in _WRITTEN]
+    text = _Nullable(json_string).__getitem__
+    moment = Moments()
+    order = [*texts, *bits, *moments, *plain]
+    take_texts, take_bits, take_moments, take_plain = map(_taker, (texts, bits, moments, plain))
+    arrange = _taker([order.index(place) for place in range(len(order))])
+    for row in rows:
+        yield template % arrange(
+            [
+                *map(text, take_texts(row)),
+                *map(_bit, take_bits(row)),
+                *["null" if value is None else moment(value) for value in take_moments(row)],
+                *["null" if value is None else value for value in take_plain(row)],
+            ]
+        )
 
 
-_JSON: Final = {
-    "string": "N if {0} is None else S[{0}]",
-    "timestamp": "N if {0} is None else M({0})",
-    "bool": "N if {0} is None else B[{0}]",
-}
-"""The expressions that write columns of these types; numbers and JSON are written as they are."""
+_WRITTEN: Final = frozenset({"string", "bool", "timestamp"})
+"""Types whose values aren't written as they are, as numbers and JSON are."""
+_BITS: Final[dict[bool | None, str]] = {None: "null", False: "false", True: "true"}
+_bit: Final = _BITS.__getitem__
+
+
+def _taker(places: list[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """Return what takes the values at these places."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    return lambda row: tuple([row[place] for place in places])
+
+
+class _Nullable(Texts):
+    """Strings as JSON, and null for None."""
+
+    __slots__ = ()
+
+    def __missing__(self, text: str | None) -> str:
+        return "null" if text is None else super().__missing__(text)
 
 
 class Moments:
