@@ -18,7 +18,7 @@ OBSERVER: Final = 3526124806
 """An observer of any version."""
 LIFECYCLE: Final = 3721413742
 """A lifecycle of messages."""
-REPLAY: Final = 4181433396
+REPLAY: Final = 3721944067
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""

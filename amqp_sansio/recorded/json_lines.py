@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from ..endpoint import Side
 from ..printing import json_string
 from ._json import Texts
+from ._whole_lines import LINES
 
 if TYPE_CHECKING:
     from .._watching.observation import Observed
@@ -28,50 +28,30 @@ def json_lines(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[objec
     >>> list(json_lines((("seq", "int64"), ("ts", "timestamp"), ("event", "string")), [(7, 1, None)]))
     ['{"seq":7,"ts":"1970-01-01T00:00:00.000001Z","event":null}']
     """
+    texts, moment = Texts(json_string), Moments()
+    write = LINES.get(tuple(columns))
+    if write is not None:
+        for row in rows:
+            yield write(row, texts, moment, _BITS)
+        return
     names = [json_string(name).replace("%", "%%") for name, _ in columns]
     template = f"{{{','.join([f'{name}:%s' for name in names])}}}"
-    kinds = [kind for _, kind in columns]
-    # Each kind is written in one go for all of its columns: a loop over the columns takes several times as long.
-    texts = [place for place, kind in enumerate(kinds) if kind == "string"]
-    bits = [place for place, kind in enumerate(kinds) if kind == "bool"]
-    moments = [place for place, kind in enumerate(kinds) if kind == "timestamp"]
-    plain = [place for place, kind in enumerate(kinds) if kind not in _WRITTEN]
-    text = _Nullable(json_string).__getitem__
-    moment = Moments()
-    order = [*texts, *bits, *moments, *plain]
-    take_texts, take_bits, take_moments, take_plain = map(_taker, (texts, bits, moments, plain))
-    arrange = _taker([order.index(place) for place in range(len(order))])
+    makers: dict[str, Callable[[Any], str]] = {
+        "string": texts.__getitem__,
+        "timestamp": moment,
+        "bool": _BITS.__getitem__,
+    }
+    kinds = [makers.get(kind) for _, kind in columns]
     for row in rows:
-        yield template % arrange(
+        yield template % tuple(
             [
-                *map(text, take_texts(row)),
-                *map(_bit, take_bits(row)),
-                *["null" if value is None else moment(value) for value in take_moments(row)],
-                *["null" if value is None else value for value in take_plain(row)],
+                "null" if value is None else value if make is None else make(value)
+                for value, make in zip(row, kinds, strict=True)
             ]
         )
 
 
-_WRITTEN: Final = frozenset({"string", "bool", "timestamp"})
-"""Types whose values aren't written as they are, as numbers and JSON are."""
-_BITS: Final[dict[bool | None, str]] = {None: "null", False: "false", True: "true"}
-_bit: Final = _BITS.__getitem__
-
-
-def _taker(places: list[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """Return what takes the values at these places."""
-    if len(places) > 1:
-        return itemgetter(*places)
-    return lambda row: tuple([row[place] for place in places])
-
-
-class _Nullable(Texts):
-    """Strings as JSON, and null for None."""
-
-    __slots__ = ()
-
-    def __missing__(self, text: str | None) -> str:
-        return "null" if text is None else super().__missing__(text)
+_BITS: Final[dict[bool, str]] = {False: "false", True: "true"}
 
 
 class Moments:
