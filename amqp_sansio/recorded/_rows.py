@@ -1,10 +1,11 @@
-"""Rows of events and messages: one statement, generated for the columns that are wanted, makes each."""
+"""Rows of events and messages: whole ones, of which a choice of columns takes its values."""
 
 from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..endpoint import Side
@@ -15,6 +16,7 @@ from ._columns import COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .._watching.observation import Observed
     from .._watching.outcomes import MessageRecord
     from ..versions import Version
 
@@ -38,35 +40,11 @@ ROWS: Final[Mapping[str, Any]] = {
 }
 """The NamedTuple of each table's rows, whose fields are the table's columns. A replay makes its whole rows so."""
 _tuple: Any = tuple
+_CLIENT: Final = Side.CLIENT
 _INT64_MAX: Final = (1 << 63) - 1
 _MOST: Final = 256
 """Most properties whose texts are kept, and most octets of each."""
-_SENDER: Final = "'client' if u.sender is C else 'server'"
-_EVENTS: Final = {
-    "connection": "label",
-    "ts": "u.at_ns // 1000",
-    "ts_ns": "u.at_ns",
-    "sender": _SENDER,
-    "protocol": "protocol",
-    "fields": "fields(u)",
-}
-"""The expressions for columns of a unit, where they aren't its attributes; `fields` is a `FieldWriter`'s method."""
-_TEXT: Final = "v if (v := u.{0}) is None or v.isascii() else P(v)"
 _PROPERTIES: Final = ("message_id", "correlation_id", "content_type", "reply_to", "headers")
-_MESSAGES: Final = {
-    "connection": "label",
-    "protocol": "protocol if u.version is version else u.version.label",
-    "tag": "v if (v := u.tag) is None or v <= M else None",
-    "body_size": "v if (v := u.body_size) is None or v <= M else M",
-    "latency_ns": "None if u.settled_ns is None else u.settled_ns - u.ts_ns",
-    "sender": _SENDER,
-    "reply_code": "u.code",
-    "reply_text": _TEXT.format("text"),
-    "vhost": "vhost",
-    **{name: _TEXT.format(name) for name in ("exchange", "routing_key", "address", "queue", "consumer_tag", "link")},
-    **{name: f"p[{place}]" for place, name in enumerate(_PROPERTIES)},
-}
-"""The expressions for columns of a message, where they aren't its attributes; `p` are the texts of its properties."""
 
 
 def plain(text: str | None) -> str | None:
@@ -82,8 +60,19 @@ def chosen(table: str, names: Sequence[str], row: Values) -> Values:
     return ROWS[table]._make(row) if names == every else tuple([row[every.index(name)] for name in names])
 
 
-_UNKNOWN: Final = dict.fromkeys(("sender", "kind", "address", "queue"), "None")
-"""The expressions for columns that say who is the client, where nobody knows."""
+def maker_of(table: str, names: tuple[str, ...]) -> Callable[[Values], Values]:
+    """Return what makes a row of these columns of the values of all: their NamedTuple, where all are wanted.
+
+    >>> maker_of("consumers", ("queue", "channel"))(tuple(range(19)))
+    (4, 1)
+    """
+    every = NAMES[table]
+    if names == every:
+        return partial(_tuple.__new__, ROWS[table])
+    places = [every.index(name) for name in names]
+    if len(places) > 1:
+        return itemgetter(*places)
+    return lambda values: tuple([values[place] for place in places])
 
 
 @lru_cache(maxsize=_MOST)
@@ -92,9 +81,32 @@ def event_row(names: tuple[str, ...], roles: bool = True) -> Callable[..., Value
 
     Without `roles` nobody knows which side is the client.
     """
-    columns = _EVENTS if roles else _EVENTS | _UNKNOWN
-    values = tuple([columns.get(name, f"u.{name}") for name in names])
-    return _function("u, label, protocol, fields", values, whole="events" if names == NAMES["events"] else "")
+    client, server = ("client", "server") if roles else (None, None)
+    make = maker_of("events", names)
+    has_fields = "fields" in names
+
+    def write(u: Observed, label: str, protocol: str | None, fields: Callable[[Observed], str]) -> Values:
+        at_ns = u.at_ns
+        return make(
+            (
+                label,
+                u.seq,
+                at_ns // 1000,
+                at_ns,
+                client if u.sender is _CLIENT else server,
+                protocol,
+                u.channel,
+                u.event,
+                u.size,
+                u.offset,
+                # To write them takes longer than all the rest.
+                fields(u) if has_fields else None,
+                u.answers,
+                u.unit,
+            )
+        )
+
+    return write
 
 
 class MessageRows:
@@ -104,7 +116,7 @@ class MessageRows:
     else. Texts that are kept are no part of the state. Without `roles` nobody knows which side is the client.
     """
 
-    __slots__ = ("_known", "_names", "_roles", "_row", "_secrets")
+    __slots__ = ("_has_texts", "_known", "_make", "_names", "_roles", "_secrets")
 
     def __init__(self, names: tuple[str, ...], secrets: bool, roles: bool = True) -> None:
         self._names = names
@@ -112,17 +124,64 @@ class MessageRows:
         """Whether headers show tokens."""
         self._roles = roles
         self._known: dict[tuple[type[Any], bytes], Values] = {}
-        first = "p = texts(u)" if not _PROPERTIES_SET.isdisjoint(names) else "u.read()"
-        columns = _MESSAGES if roles else _MESSAGES | _UNKNOWN
-        values = tuple([columns.get(name, f"u.{name}") for name in names])
-        whole = "messages" if names == NAMES["messages"] else ""
-        self._row = _function("u, label, version, protocol, vhost, texts", values, first, whole)
+        self._has_texts = not _PROPERTIES_SET.isdisjoint(names)
+        self._make = maker_of("messages", names)
 
     def write(
         self, message: MessageRecord, label: str, version: Version | None, protocol: str | None, vhost: str | None
     ) -> Values:
         """Return the row of a message."""
-        return self._row(message, label, version, protocol, vhost, self._texts)
+        u = message
+        if self._has_texts:
+            message_id, correlation_id, content_type, reply_to, headers = self._texts(u)
+        else:
+            u.read()
+            message_id = correlation_id = content_type = reply_to = headers = None
+        sender = kind = address = queue = None
+        if self._roles:
+            sender = "client" if u.sender is _CLIENT else "server"
+            kind = u.kind
+            address = v if (v := u.address) is None or v.isascii() else plain(v)
+            queue = v if (v := u.queue) is None or v.isascii() else plain(v)
+        tag = u.tag
+        size = u.body_size
+        ts_ns = u.ts_ns
+        settled_ns = u.settled_ns
+        return self._make(
+            (
+                label,
+                ts_ns,
+                protocol if u.version is version else u.version.label,
+                u.channel,
+                kind,
+                v if (v := u.exchange) is None or v.isascii() else plain(v),
+                v if (v := u.routing_key) is None or v.isascii() else plain(v),
+                address,
+                tag if tag is None or tag <= _INT64_MAX else None,
+                message_id,
+                correlation_id,
+                content_type,
+                u.redelivered,
+                size if size is None or size <= _INT64_MAX else _INT64_MAX,
+                u.body_sha256,
+                headers,
+                u.outcome,
+                settled_ns,
+                None if settled_ns is None else settled_ns - ts_ns,
+                u.seq,
+                u.settled_seq,
+                sender,
+                queue,
+                v if (v := u.consumer_tag) is None or v.isascii() else plain(v),
+                u.mandatory,
+                u.code,
+                v if (v := u.text) is None or v.isascii() else plain(v),
+                v if (v := u.link) is None or v.isascii() else plain(v),
+                reply_to,
+                u.ended_ns,
+                vhost,
+            )
+        )
 
     def identified(self, roles: bool) -> MessageRows:
         """Return what makes the same rows, now that it is known whether somebody knows which side is the client."""
@@ -163,14 +222,4 @@ _PROPERTIES_SET: Final = frozenset(_PROPERTIES)
 _NO_TEXTS: Final[Values] = (None,) * len(_PROPERTIES)
 
 
-@lru_cache(maxsize=_MOST)
-def _function(parameters: str, values: tuple[str, ...], first: str = "", whole: str = "") -> Callable[..., Values]:
-    """Return a function; it is made once, since that takes a millisecond. `whole` is the table of a whole row."""
-    names: dict[str, Any] = {"C": Side.CLIENT, "M": _INT64_MAX, "P": plain, "R": ROWS.get(whole), "N": _tuple.__new__}
-    row = f"({', '.join(values)},)"
-    exec(f"def write({parameters}):\n {first}\n return {f'N(R, {row})' if whole else row}", names)
-    made: Callable[..., Values] = names["write"]
-    return made
-
-
-__all__ = ["NAMES", "ROWS", "MessageRows", "Values", "chosen", "event_row", "plain"]
+__all__ = ["NAMES", "ROWS", "MessageRows", "Values", "chosen", "event_row", "maker_of", "plain"]

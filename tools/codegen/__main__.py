@@ -9,7 +9,7 @@ from types import ModuleType
 
 from tools.trees import module_name
 
-from . import amqp_0_10, blocking, classic, composites, initializers, layouts, restrictions
+from . import amqp_0_10, blocking, classic, composites, initializers, layouts, restrictions, whole_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGETS = (
@@ -18,6 +18,7 @@ TARGETS = (
     restrictions.generate,
     amqp_0_10.generate,
     blocking.generate,
+    whole_lines.generate,
     # Last, since they import the package, with what the others have written.
     initializers.generate,
     layouts.generate,
@@ -32,6 +33,7 @@ def stand_in() -> None:
         return
     stands: dict[str, dict[str, object]] = {
         initializers.TARGET: {"INITIALIZERS": {}},
+        whole_lines.TARGET: {"LINES": {}},
         layouts.TARGET: dict.fromkeys(layouts.ROOMS, 0),
     }
     for target, contents in stands.items():
