@@ -113,7 +113,7 @@ GENERATED_AT_RUN_TIME: Final = {
     "amqp_sansio/recorded/_json.py": "the fields of a record, of a class that was seen, and the usual units of a "
     "replay of events alone, whose expressions the part in C reads too"
 }
-"""Modules that call `exec`, `eval` or `compile`, and for what; docs/decisions.md has the costs of a plain form."""
+"""Modules that call `exec`, `eval` or `compile`, and for what (docs/decisions.md)."""
 
 
 def test_no_code_is_generated_at_run_time_elsewhere() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-CLASSIC: Final = 3332126337
+CLASSIC: Final = 2087187827
 """A connection of 0-8 or 0-9-1."""
 AMQP_0_10: Final = 2045119495
 """A connection of 0-10."""
@@ -14,15 +14,15 @@ AMQP_1_0: Final = 2410795431
 """A connection of 1.0."""
 SESSION_0_10: Final = 3779188999
 """The state of a detached session of 0-10."""
-OBSERVER: Final = 3526124806
+OBSERVER: Final = 3488328921
 """An observer of any version."""
-LIFECYCLE: Final = 3721413742
+LIFECYCLE: Final = 1901403551
 """A lifecycle of messages."""
-REPLAY: Final = 3721944067
+REPLAY: Final = 4263462759
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 476046203
+BROKER: Final = 2536731581
 """A broker with its clients."""
 
 __all__ = [

@@ -9,7 +9,10 @@ from typing import Any, Final, TypeAlias
 
 from ._columns import COLUMNS, STATE_COLUMNS
 
-Line: TypeAlias = Callable[[Sequence[Any], Mapping[str, str], Callable[[int], str], Mapping[bool, str]], str]
+Line: TypeAlias = Callable[
+    [Sequence[Any], Mapping[str, str], Callable[[int], str], Mapping[bool, str]],
+    str,
+]
 """Makes the line of a row, with what makes texts, moments and truth values."""
 
 

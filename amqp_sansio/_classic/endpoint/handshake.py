@@ -103,9 +103,9 @@ class Handshake(SaslExchange[Config]):
         self._started = False
         # Whether the client of 0-8 asked not to be redirected (connection.open with insist).
         self._insisted = False
-        # The start that this server sent.
+        # The start that this server sent; None once it is answered.
         self._offered_start: ConnectionStart | None = None
-        # The tune that this server sent.
+        # The tune that this server sent; None once it is answered.
         self._offered_tune: ConnectionTune | None = None
         if role is Side.CLIENT:
             self._out.append(self.dialect.header)
@@ -349,6 +349,7 @@ class Handshake(SaslExchange[Config]):
             self._use_dialect(get_dialect(f"{self.VERSION.label}-qpid"))
         assert self._offered_start is not None
         refuse(*check_start_ok(self._offered_start, start_ok))
+        self._offered_start = None
         self.mechanism = start_ok.mechanism
         self._start_login(start_ok.mechanism, start_ok.response)
 
@@ -376,6 +377,7 @@ class Handshake(SaslExchange[Config]):
     def _tune_ok(self, tune_ok: ConnectionTuneOk) -> None:
         assert self._offered_tune is not None
         refuse(*check_tune_ok(self._offered_tune, tune_ok))
+        self._offered_tune = None
         self._agree(tune_ok.channel_max, tune_ok.frame_max, tune_ok.heartbeat)
 
     def _open(self, open_: methods_0_8.ConnectionOpen | methods_0_9_1.ConnectionOpen) -> None:
