@@ -9,16 +9,14 @@ from typing import Any, Final, TypeAlias
 
 from ._columns import COLUMNS, STATE_COLUMNS
 
-Line: TypeAlias = Callable[
-    [Sequence[Any], Mapping[str, str], Callable[[int], str], Mapping[bool, str]],
-    str,
-]
+Texts: TypeAlias = Mapping[str, str]
+Moment: TypeAlias = Callable[[int], str]
+Bits: TypeAlias = Mapping[bool, str]
+Line: TypeAlias = Callable[[Sequence[Any], Texts, Moment, Bits], str]
 """Makes the line of a row, with what makes texts, moments and truth values."""
 
 
-def _connections(
-    row: Sequence[Any], text: Mapping[str, str], moment: Callable[[int], str], bits: Mapping[bool, str]
-) -> str:
+def _connections(row: Sequence[Any], text: Texts, moment: Moment, bits: Bits) -> str:
     n = "null"
     (
         v0,
@@ -96,7 +94,7 @@ def _connections(
     )
 
 
-def _events(row: Sequence[Any], text: Mapping[str, str], moment: Callable[[int], str], bits: Mapping[bool, str]) -> str:
+def _events(row: Sequence[Any], text: Texts, moment: Moment, bits: Bits) -> str:
     n = "null"
     (v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) = row
     return (
@@ -116,9 +114,7 @@ def _events(row: Sequence[Any], text: Mapping[str, str], moment: Callable[[int],
     )
 
 
-def _messages(
-    row: Sequence[Any], text: Mapping[str, str], moment: Callable[[int], str], bits: Mapping[bool, str]
-) -> str:
+def _messages(row: Sequence[Any], text: Texts, moment: Moment, bits: Bits) -> str:
     n = "null"
     (
         v0,
@@ -188,9 +184,7 @@ def _messages(
     )
 
 
-def _violations(
-    row: Sequence[Any], text: Mapping[str, str], moment: Callable[[int], str], bits: Mapping[bool, str]
-) -> str:
+def _violations(row: Sequence[Any], text: Texts, moment: Moment, bits: Bits) -> str:
     n = "null"
     (v0, v1, v2, v3, v4, v5, v6, v7, v8) = row
     return (
@@ -206,9 +200,7 @@ def _violations(
     )
 
 
-def _consumers(
-    row: Sequence[Any], text: Mapping[str, str], moment: Callable[[int], str], bits: Mapping[bool, str]
-) -> str:
+def _consumers(row: Sequence[Any], text: Texts, moment: Moment, bits: Bits) -> str:
     n = "null"
     (v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18) = row
     return (
@@ -234,7 +226,7 @@ def _consumers(
     )
 
 
-def _state(row: Sequence[Any], text: Mapping[str, str], moment: Callable[[int], str], bits: Mapping[bool, str]) -> str:
+def _state(row: Sequence[Any], text: Texts, moment: Moment, bits: Bits) -> str:
     n = "null"
     (v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14) = row
     return (

@@ -25,10 +25,10 @@ from typing import Any, Final, TypeAlias
 
 from ._columns import COLUMNS, STATE_COLUMNS
 
-Line: TypeAlias = Callable[
-    [Sequence[Any], Mapping[str, str], Callable[[int], str], Mapping[bool, str]],
-    str,
-]
+Texts: TypeAlias = Mapping[str, str]
+Moment: TypeAlias = Callable[[int], str]
+Bits: TypeAlias = Mapping[bool, str]
+Line: TypeAlias = Callable[[Sequence[Any], Texts, Moment, Bits], str]
 """Makes the line of a row, with what makes texts, moments and truth values."""
 '''
 
@@ -44,7 +44,7 @@ def _function(name: str, columns: tuple[tuple[str, str], ...]) -> str:
         before = ("," if place else "{{") + f'"{column}":'
         behind = "" if place < len(columns) - 1 else "}}"
         parts.append(f"        f'{before}{FORMS.get(kind, PLAIN).format(f'v{place}')}{behind}'\n")
-    given = "row: Sequence[Any], text: Mapping[str, str], moment: Callable[[int], str], bits: Mapping[bool, str]"
+    given = "row: Sequence[Any], text: Texts, moment: Moment, bits: Bits"
     head = f"def _{name}({given}) -> str:\n"
     if len(head) > WIDTH:
         head = f"def _{name}(\n    {given}\n) -> str:\n"
