@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from amqp_sansio import amqp_0_9_1 as amqp
+from amqp_sansio.broker import Settings
 from amqp_sansio_probe import (
+    Capabilities,
     Case,
     Expectations,
     Login,
+    Patience,
     Result,
     Runner,
     Seen,
@@ -16,14 +19,17 @@ from amqp_sansio_probe import (
     Transport,
     Unusable,
     Verdict,
+    find_capabilities,
     unexpected,
 )
 from amqp_sansio_probe.transport import Watched
-from tests.kit.probing import Scripted
+from tests.kit.probing import HubServer, Scripted
 from tests.probe.test_verdicts import CAN, ERROR, Liar, asks, case
 
 SILENT: dict[str, bytes | None] = {}
 LATE = 2.0
+CONNECTIONS = 25
+"""Those that are opened to ask what the embedded broker can do."""
 
 
 class Sleepy(Scripted):
@@ -183,3 +189,59 @@ def test_a_wait_in_which_no_time_passes_ends() -> None:
             return None
 
     assert Watched(Over(Liar(SILENT)), lambda: False).receive(3.0) is None
+
+
+class Tardy(Watched):
+    """A connection whose first wait takes a minute, and finds nothing."""
+
+    def __init__(self, transport: Transport) -> None:
+        super().__init__(transport, lambda: False)
+        self.late = 0.0
+
+    def receive(self, seconds: float) -> bytes | None:
+        if self.late:
+            return super().receive(seconds)
+        self.late = 60.0
+        return None
+
+    def now(self) -> float:
+        return super().now() + self.late
+
+
+class Tardily:
+    """Opens connections to the embedded broker, of which some are late."""
+
+    def __init__(self, is_late: Callable[[int], bool]) -> None:
+        self.opened = 0
+        self._server = HubServer(Settings())
+        self._is_late = is_late
+
+    def __call__(self) -> Transport:
+        self.opened += 1
+        transport = self._server()
+        return Tardy(transport) if self._is_late(self.opened) else transport
+
+
+def asked(is_late: Callable[[int], bool] = lambda number: False) -> tuple[Capabilities, int]:
+    """What the embedded broker can do, and how many connections it took to know."""
+    opener = Tardily(is_late)
+    return find_capabilities(opener, Login(), Patience()), opener.opened
+
+
+@pytest.fixture(scope="module")
+def usual() -> tuple[Capabilities, int]:
+    return asked()
+
+
+@pytest.mark.parametrize("late", range(1, CONNECTIONS + 1))
+def test_a_question_that_a_late_machine_spoils_is_asked_again(usual: tuple[Capabilities, int], late: int) -> None:
+    known, opened = usual
+    assert opened == CONNECTIONS
+    found, more = asked(lambda number: number == late)
+    assert found == known
+    assert more > opened
+
+
+def test_a_machine_that_is_always_late_is_asked_three_times() -> None:
+    with pytest.raises(Unusable, match="no version"):
+        asked(lambda number: True)

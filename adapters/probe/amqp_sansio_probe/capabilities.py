@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from random import Random
 from typing import Final, NamedTuple, TypeVar
 
@@ -15,8 +16,8 @@ from .conversation import Conversation, Login, Names, Patience
 from .talk import HEADER, Talk, Talk08
 from .talk_0_10 import Talk010
 from .talk_1_0 import Talk10
-from .transport import Opener
-from .verdicts import Surprise, Unusable
+from .transport import OVERSLEPT, Opener, Transport, Watched
+from .verdicts import ATTEMPTS, Surprise, Unusable
 
 HEADERS: Final = {
     "0-9-1": (HEADER,),
@@ -63,7 +64,11 @@ class Capabilities(NamedTuple):
 def find_capabilities(opener: Opener, login: Login, patience: Patience) -> Capabilities:
     """Ask the peer on connections of their own. Raises Unusable if nothing can be probed: for its first version."""
     versions = tuple(
-        [name for name, headers in HEADERS.items() if any(_speaks(opener, each, patience) for each in headers)]
+        [
+            name
+            for name, headers in HEADERS.items()
+            if any(_is_so(opener, partial(_speaks, header=each, patience=patience)) for each in headers)
+        ]
     )
     if not versions:
         raise Unusable(_other(opener, patience))
@@ -71,7 +76,7 @@ def find_capabilities(opener: Opener, login: Login, patience: Patience) -> Capab
     unopened: list[tuple[str, str]] = []
     for version in versions:
         try:
-            found.append(_FINDERS[version](opener, login, patience))
+            found.append(_found(version, opener, login, patience))
         except Unusable as error:
             unopened.append((version, str(error)))
     if not found:
@@ -79,7 +84,9 @@ def find_capabilities(opener: Opener, login: Login, patience: Patience) -> Capab
     can = frozenset[str]().union(*[each.can for each in found])
     address = ""
     if "1.0" in versions and "1.0/node" not in can and "declare" in can:
-        address = next((each for each in _ADDRESSES if _makes(each, opener, login, patience)), "")
+        address = next(
+            (each for each in _ADDRESSES if _is_so(opener, partial(_makes, each, login=login, patience=patience))), ""
+        )
     return Capabilities(
         next((each.product for each in found if each.product), ""),
         next((each.version for each in found if each.version), ""),
@@ -89,6 +96,46 @@ def find_capabilities(opener: Opener, login: Login, patience: Patience) -> Capab
         tuple(unopened),
         address,
     )
+
+
+class _Watching:
+    """Opens connections whose waits are measured."""
+
+    def __init__(self, opener: Opener) -> None:
+        self._opener = opener
+        self._opened: list[Watched] = []
+
+    def __call__(self) -> Transport:
+        self._opened.append(Watched(self._opener(), lambda: False))
+        return self._opened[-1]
+
+    @property
+    def is_late(self) -> bool:
+        """Whether a wait on one of them was so long that the silence behind it says nothing."""
+        return any(each.overslept > OVERSLEPT for each in self._opened)
+
+
+def _is_so(opener: Opener, ask: Callable[[Opener], bool]) -> bool:
+    """Ask, and ask again where the answer is no and the machine was late."""
+    for _ in range(ATTEMPTS):
+        watching = _Watching(opener)
+        if ask(watching):
+            return True
+        if not watching.is_late:
+            break
+    return False
+
+
+def _found(version: str, opener: Opener, login: Login, patience: Patience) -> Capabilities:
+    """Return what the peer can do in a version, asked again where the machine was late. Raises Unusable."""
+    for _ in range(ATTEMPTS - 1):
+        watching = _Watching(opener)
+        try:
+            return _FINDERS[version](watching, login, patience)
+        except Unusable:
+            if not watching.is_late:
+                raise
+    return _FINDERS[version](opener, login, patience)
 
 
 def _makes(address: str, opener: Opener, login: Login, patience: Patience) -> bool:
@@ -303,6 +350,10 @@ def _login(opener: Opener, login: Login, patience: Patience) -> amqp.ConnectionS
 
 
 def _can(kind: type[C], opener: Opener, login: Login, patience: Patience, step: Callable[[C], object]) -> bool:
+    return _is_so(opener, partial(_takes, kind, login=login, patience=patience, step=step))
+
+
+def _takes(kind: type[C], opener: Opener, login: Login, patience: Patience, step: Callable[[C], object]) -> bool:
     talk = kind(opener(), login, Names(Random(0)), patience)
     try:
         talk.begin()

@@ -21,7 +21,8 @@ from .host_1_0 import Host_1_0
 from .listening import Accepted, Listener
 from .profiles import Deviation
 from .programs import CANNOT, Order, Program, Starter
-from .running import OVERSLEPT, Attempt, Connection, Result, is_doubted, is_to_be_repeated, result_of, side_by_side
+from .running import Attempt, Connection, Result, is_doubted, is_to_be_repeated, result_of, side_by_side
+from .transport import OVERSLEPT
 from .verdicts import Seen, Surprise, Unusable, Verdict
 
 HOSTS: Final[Mapping[str, type[ClassicHost] | type[Host_1_0] | type[Host_0_10]]] = {

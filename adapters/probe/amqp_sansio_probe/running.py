@@ -21,17 +21,13 @@ from .case import Case
 from .conversation import Conversation, Login, Names, Patience, Piece
 from .profiles import Deviation
 from .talks import TALKS
-from .transport import Opener, Watched
-from .verdicts import FAILURES, Seen, Surprise, Unusable, Verdict
+from .transport import OVERSLEPT, Opener, Watched
+from .verdicts import ATTEMPTS, FAILURES, Seen, Surprise, Unusable, Verdict
 
-ATTEMPTS: Final = 3
-"""Runs of a failing case that were on time; and the runs that may be late until it is inconclusive."""
 WORKERS: Final = 8
 """Cases that run side by side where nothing else is said: they wait more than they work."""
 MOST_WORKERS: Final = 32
 """Cases that may run side by side."""
-OVERSLEPT: Final = 0.5
-"""Seconds by which a wait may be longer than it was to be."""
 _C = TypeVar("_C")
 _R = TypeVar("_R")
 _MORE: Final = 4

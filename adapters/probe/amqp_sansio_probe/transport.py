@@ -8,13 +8,15 @@ import struct
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
+from typing import Final, Protocol
 
 from amqp_sansio.uri import AmqpUri
 
 from .verdicts import Unusable
 
 _SIZE = 65_536
+OVERSLEPT: Final = 0.5
+"""Seconds by which a wait may be longer than it was to be."""
 _TURN = 0.5
 """Seconds after which a wait looks whether the run is stopped."""
 

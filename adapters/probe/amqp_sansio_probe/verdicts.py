@@ -26,6 +26,8 @@ FAILURES: Final = frozenset({Verdict.BREAKS, Verdict.UNCLEAN, Verdict.HARMED, Ve
 """Verdicts that a case is run again for, and that a list of expectations names."""
 FAULTS: Final = frozenset({Verdict.BREAKS, Verdict.HARMED})
 """Verdicts that make the exit status 1 without a list."""
+ATTEMPTS: Final = 3
+"""Runs of a failing case that were on time; and the runs that may be late until it is inconclusive."""
 KEPT: Final = frozenset({Verdict.CONFORMS, Verdict.OTHER_CODE})
 """Verdicts with which a rule counts as kept."""
 
