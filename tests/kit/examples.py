@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
 from hypothesis.internal.conjecture import engine, providers
 from hypothesis.internal.constants_ast import Constants
 
-from .rows import left_out
+from .rows import keep, left_out
 
 SHRINKING_SECONDS: Final = 20
 """A failing test ends this long after its failure is found; what is found by then may not be minimal."""
@@ -165,10 +165,7 @@ def _keep_hypothesis_tests(
     config: pytest.Config, items: list[pytest.Item], more: Collection[str] = frozenset()
 ) -> None:
     """Leave out other tests but those whose ids are among `more`."""
-    others = [item for item in items if _test_of(item) is None and item.nodeid not in more]
-    if others:
-        config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if _test_of(item) is not None or item.nodeid in more]
+    keep(config, items, lambda item: _test_of(item) is not None or item.nodeid in more)
 
 
 def in_system(item: pytest.Item) -> bool:

@@ -11,7 +11,7 @@ What has the mark `large` takes longer than a case of the default suite may, and
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final, cast
 
@@ -32,9 +32,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if takes_all(config):
         return
     dropped = left_out(items)
+    keep(config, items, lambda item: item.nodeid not in dropped)
+
+
+def keep(config: pytest.Config, items: list[pytest.Item], is_kept: Callable[[pytest.Item], bool]) -> None:
+    """Leave out the tests of a run that aren't kept, and let pytest count them."""
+    dropped: list[pytest.Item] = []
+    kept: list[pytest.Item] = []
+    for item in items:
+        (kept if is_kept(item) else dropped).append(item)
     if dropped:
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in dropped])
-        items[:] = [item for item in items if item.nodeid not in dropped]
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = kept
 
 
 def takes_all(config: pytest.Config) -> bool:
@@ -50,13 +59,15 @@ def takes_all(config: pytest.Config) -> bool:
 def left_out(items: Iterable[pytest.Item]) -> set[str]:
     """Return the ids of the rows that the default suite leaves out; none of tests/system and tests/interop."""
     tests: defaultdict[str, list[pytest.Item]] = defaultdict(list)
-    for item in items:
-        if not item.nodeid.startswith(("tests/system/", "tests/interop/")):
-            tests[item.nodeid.partition("[")[0]].append(item)
     dropped: set[str] = set()
-    for each in tests.values():
-        rows = [row for row in each if row.get_closest_marker("large") is None]
-        dropped.update(row.nodeid for row in each if row not in rows)
+    for item in items:
+        if item.nodeid.startswith(("tests/system/", "tests/interop/")):
+            continue
+        if item.get_closest_marker("large") is not None:
+            dropped.add(item.nodeid)
+        else:
+            tests[item.nodeid.partition("[")[0]].append(item)
+    for rows in tests.values():
         chosen = spread(len(rows))
         if len(chosen) < len(rows):
             dropped.update(rows[at].nodeid for at in others([_rules(row) for row in rows], chosen))

@@ -1,4 +1,4 @@
-"""How many rows of a test the default suite takes."""
+"""The default suite takes some rows of a test with many."""
 
 from __future__ import annotations
 
