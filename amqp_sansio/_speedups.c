@@ -64,6 +64,19 @@ takes(const char *name, Py_ssize_t count, Py_ssize_t nargs)
     return 0;
 }
 
+/* Takes so many arguments as numbers; 0 with an exception. */
+static int
+take_numbers(PyObject *const *args, Py_ssize_t *numbers, int count)
+{
+    for (int index = 0; index < count; index++) {
+        numbers[index] = PyLong_AsSsize_t(args[index]);
+        if (numbers[index] == -1 && PyErr_Occurred()) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* Whether what a function is to read is bytes; else with a TypeError. */
 static int
 reads(const char *name, PyObject *octets)
@@ -1460,11 +1473,8 @@ scan_list(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
         return NULL;
     }
     Py_ssize_t places[3];
-    for (int index = 0; index < 3; index++) {
-        places[index] = PyLong_AsSsize_t(args[index + 1]);
-        if (places[index] == -1 && PyErr_Occurred()) {
-            return NULL;
-        }
+    if (!take_numbers(args + 1, places, 3)) {
+        return NULL;
     }
     Py_ssize_t start = places[0];
     Py_ssize_t pos = places[1];
@@ -1689,11 +1699,8 @@ scan_map(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
         return NULL;
     }
     Py_ssize_t places[3];
-    for (int index = 0; index < 3; index++) {
-        places[index] = PyLong_AsSsize_t(args[index + 1]);
-        if (places[index] == -1 && PyErr_Occurred()) {
-            return NULL;
-        }
+    if (!take_numbers(args + 1, places, 3)) {
+        return NULL;
     }
     PyObject *given = args[4];
     if (!PyTuple_CheckExact(given) || PyTuple_GET_SIZE(given) != 5) {

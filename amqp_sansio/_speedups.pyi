@@ -1,7 +1,9 @@
 """The functions of `_speedups.c`. Each equals a pure text, which is the reference."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal
+
+from ._watching.lane import Plan
 
 def scan_content(
     data: bytes,
@@ -52,15 +54,7 @@ def scan_rows(
     seq: int,
     channels: set[int],
     instant: tuple[int, int, str],
-    plan: tuple[
-        tuple[Any, ...] | None,
-        tuple[Any, ...] | None,
-        tuple[Any, ...] | None,
-        Callable[[tuple[Any, ...]], tuple[Any, ...]] | None,
-        dict[bytes, str],
-        Mapping[str, str],
-        str,
-    ],
+    plan: Plan,
     rows: list[tuple[str, tuple[Any, ...]]],
     /,
 ) -> tuple[int, int, int]:

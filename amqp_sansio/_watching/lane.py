@@ -17,7 +17,7 @@ Plan: TypeAlias = tuple[
     Mapping[str, str],
     str,
 ]
-"""How the module in C makes the rows of one side's units, as `_speedups.c` explains it."""
+"""The parts of the rows of one side's units, for the module in C; `_speedups.c` explains them."""
 
 
 class Lane(Protocol):

@@ -15,6 +15,7 @@ from .json_lines import Moments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     from .._watching.lane import Plan
     from ..versions import Version
@@ -165,7 +166,7 @@ class EventLane:
             for name, form in _AMQP_1_0.items():
                 setattr(self, name, self._teller(form, self._members(form, None)))
 
-    def _members(self, form: _Form, methods: Any) -> str:
+    def _members(self, form: _Form, methods: ModuleType | None) -> str:
         """Return the part of a format string that makes the members of `fields`."""
         members = self._fields.usual(getattr(methods, form.record)) if form.record else form.members
         return (members + self._fields.usual_message if form.has_message else members).removeprefix(",")

@@ -1,4 +1,4 @@
-"""What makes the JSON lines of rows with all columns of a table, or of the state at an instant."""
+"""Functions for JSON lines: of rows with all columns of a table, and of the state at an instant."""
 
 # Generated; edit the generator (tools/codegen).
 

@@ -264,7 +264,7 @@ TEXTS: Final = {b"\0\0": "plain", b"\x10\0\x02": "kept \u20ac"}
 """Of properties."""
 INSTANT: Final = (5_000, 5, "now")
 LINE: Final = ("<", 0, ",", 1, ",", 2, ",", 3, ",", 10)
-"""What lines of all units have."""
+"""The begin of the lines of all units."""
 FORMS: Final[tuple[Any, ...]] = (
     (*range(15), None, "text", (*LINE, 4, 6, 11, "\u00e9", 12, 13, 14, 5, ">")),
     ((*LINE, 6, 7, ";", 12, 13, 14, 5),),
@@ -274,7 +274,7 @@ FORMS: Final[tuple[Any, ...]] = (
 
 
 def _shown(item: Any, values: dict[int, Any]) -> Any:
-    """What an item of a form gives of a unit with these values."""
+    """Return the value or the text that an item of a form makes of a unit with these values."""
     if type(item) is int:
         return values[item]
     if type(item) is not tuple:
@@ -299,7 +299,7 @@ def _row_by_row(octets: bytes, pos: int, bounds: Any, base: int, stop: int, seq:
             form = forms[0]
             (values[1], *rest), values[4], values[6], raw, body = unit[1:6]
             named = tuple(rest)
-            # What the method has no field for.
+            # The method has no such field.
             values[7] = False
         elif unit[0] == 40:
             form = forms[1]
@@ -837,7 +837,7 @@ def mapped(key: int, octets: bytes, *, front: bytes = FRONT, behind: bytes = BEH
     found = whole(text)
     assert whole(scan) == found
     is_read = scan_map(buf, start, start + len(octets), key, fastpath._MAKERS) is not None
-    # What the pure text reads, the module reads too.
+    # The module reads all that the pure text reads.
     assert is_read is (found[0] == "read")
     return is_read
 

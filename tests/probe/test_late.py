@@ -223,7 +223,7 @@ class Tardily:
 
 
 def asked(is_late: Callable[[int], bool] = lambda number: False) -> tuple[Capabilities, int]:
-    """What the embedded broker can do, and how many connections it took to know."""
+    """Return the abilities of the embedded broker, and the number of connections it took to know them."""
     opener = Tardily(is_late)
     return find_capabilities(opener, Login(), Patience()), opener.opened
 

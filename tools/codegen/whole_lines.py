@@ -10,11 +10,11 @@ FORMS: Final = {
     "timestamp": "{{n if {0} is None else moment({0})}}",
     "bool": "{{n if {0} is None else bits[{0}]}}",
 }
-"""What writes columns of these types; numbers and JSON are written as they are."""
+"""Fields of a format string for columns of these types; numbers and JSON are written as they are."""
 WIDTH: Final = 121
 """Most characters of a line, with its end."""
 PLAIN: Final = "{{n if {0} is None else {0}}}"
-HEAD: Final = '''"""What makes the JSON lines of rows with all columns of a table, or of the state at an instant."""
+HEAD: Final = '''"""Functions for JSON lines: of rows with all columns of a table, and of the state at an instant."""
 
 # Generated; edit the generator (tools/codegen).
 
@@ -44,10 +44,7 @@ def _function(name: str, columns: tuple[tuple[str, str], ...]) -> str:
         before = ("," if place else "{{") + f'"{column}":'
         behind = "" if place < len(columns) - 1 else "}}"
         parts.append(f"        f'{before}{FORMS.get(kind, PLAIN).format(f'v{place}')}{behind}'\n")
-    given = "row: Sequence[Any], text: Texts, moment: Moment, bits: Bits"
-    head = f"def _{name}({given}) -> str:\n"
-    if len(head) > WIDTH:
-        head = f"def _{name}(\n    {given}\n) -> str:\n"
+    head = f"def _{name}(row: Sequence[Any], text: Texts, moment: Moment, bits: Bits) -> str:\n"
     return f'\n\n{head}    n = "null"\n{values}    return (\n{"".join(parts)}    )\n'
 
 

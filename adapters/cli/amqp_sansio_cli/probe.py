@@ -227,7 +227,7 @@ class Reports:
 
     def __init__(self, wanted: Wanted, total: int, peer: str) -> None:
         self.peer = peer
-        """Who is tested: by its address or command, and by name and version when it has told them."""
+        """The address or command of the peer under test; its name and version when it has told them."""
         self.results: list[Result] = []
         """Of all cases so far, for the reports that are written at the end."""
         self._wanted = wanted

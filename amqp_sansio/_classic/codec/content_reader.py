@@ -58,7 +58,7 @@ Known = tuple[int, int, Any, int, Any]
 consumer tag or route, what is in front of the body, and how to unpack the method with the header's sizes and class."""
 _NO_BEGIN: Final[Known] = 0, 0, "", 0, Struct(">sQB0sIIQ").unpack_from
 _NO_PUBLISH: Final[Known] = 0, 0, None, 0, Struct(">sIIQ").unpack_from
-"""What each reader begins with; they are shared, since most connections are idle."""
+"""The first values of each reader; they are shared, since most connections are idle."""
 
 
 class ContentReader(Generic[_S, _E]):

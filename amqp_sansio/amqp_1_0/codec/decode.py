@@ -45,7 +45,7 @@ ENTRIES: Final = 65_536
 
 
 class Listed(Protocol):
-    """What this module needs of a composite type; `Composite` is that of all."""
+    """A composite type, as far as this module reads it; `Composite` is the base of all."""
 
     @classmethod
     def read(cls, buf: bytes, pos: int, end: int, depth: int, entries: int, start: int) -> tuple[object, int]:

@@ -456,7 +456,7 @@ class EndpointModel(ConnectionModel):
         handle = frame.handle
         link = None if handle is None else session.halves[peer].handles.get(handle)
         if isinstance(frame, Flow):
-            # What it says of the session counts.
+            # Its session's fields count.
             only = {"delivery_count": None, "link_credit": None, "available": None, "drain": False, "echo": False}
             self._receive_flow(channel, frame.replace(handle=None, **only))
         elif isinstance(link, Link):
