@@ -11,15 +11,13 @@ and its annotation haven't got, articles and the like apart.
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tools.trees import is_generated
+from tools.trees import is_generated, statements
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 ROOMS: Final = {
@@ -35,6 +33,7 @@ APART: Final = {"model": "broker"}
 """A part of a path that keeps it out of a room: the broker's model has a row of its own."""
 LEAST: Final = 2
 """Words that an explanation adds to the name."""
+_FOR_CHECKERS: Final = re.compile(r"\s*#\s*(type:|pyright:|noqa|fmt:)")
 EMPTY: Final = frozenset(
     (
         "a",
@@ -107,22 +106,21 @@ def _files(room: str) -> Iterator[Path]:
 @cache
 def read(text: str, file: str = "") -> tuple[Attribute, ...]:
     """Return the attributes that the classes of a module's text set in `__init__`."""
-    comments = _comments(text)
     lines = text.splitlines()
     return tuple(
         each
-        for node in ast.walk(ast.parse(text))
+        for node in statements(ast.parse(text))
         if isinstance(node, ast.ClassDef)
-        for each in _of_class(node, file, comments, lines)
+        for each in _of_class(node, file, lines)
     )
 
 
-def _of_class(owner: ast.ClassDef, file: str, comments: dict[int, str], lines: list[str]) -> Iterator[Attribute]:
-    in_body = {name: said for name, _, _, said in _assigned(owner.body, comments, lines, self_only=False)}
+def _of_class(owner: ast.ClassDef, file: str, lines: list[str]) -> Iterator[Attribute]:
+    in_body = {name: said for name, _, _, said in _assigned(owner.body, lines, self_only=False)}
     found: dict[str, Attribute] = {}
     for node in owner.body:
         if isinstance(node, ast.FunctionDef) and node.name == "__init__":
-            for name, line, kind, said in _assigned(node.body, comments, lines, self_only=True):
+            for name, line, kind, said in _assigned(node.body, lines, self_only=True):
                 words = said or in_body.get(name, "")
                 if name not in found or (words and not found[name].said):
                     explained = says_something(words, f"{name} {owner.name} {kind}")
@@ -130,9 +128,7 @@ def _of_class(owner: ast.ClassDef, file: str, comments: dict[int, str], lines: l
     yield from found.values()
 
 
-def _assigned(
-    body: list[ast.stmt], comments: dict[int, str], lines: list[str], *, self_only: bool
-) -> Iterator[tuple[str, int, str, str]]:
+def _assigned(body: list[ast.stmt], lines: list[str], *, self_only: bool) -> Iterator[tuple[str, int, str, str]]:
     """Yield the name, line, annotation and explanation of what statements assign, also inside blocks."""
     for place, node in enumerate(body):
         match node:
@@ -142,12 +138,12 @@ def _assigned(
                 targets, kind = [only], ast.unparse(annotation)
             case ast.If() | ast.For() | ast.With() | ast.Try():
                 for inner in (node.body, getattr(node, "orelse", []), getattr(node, "finalbody", [])):
-                    yield from _assigned(inner, comments, lines, self_only=self_only)
+                    yield from _assigned(inner, lines, self_only=self_only)
                 continue
             case _:
                 continue
         behind = body[place + 1] if place + 1 < len(body) else None
-        said = _said(node, behind, comments, lines)
+        said = _said(node, behind, lines)
         for target in targets:
             for each in target.elts if isinstance(target, ast.Tuple) else [target]:
                 match each:
@@ -159,12 +155,14 @@ def _assigned(
                         pass
 
 
-def _said(node: ast.stmt, behind: ast.stmt | None, comments: dict[int, str], lines: list[str]) -> str:
+def _said(node: ast.stmt, behind: ast.stmt | None, lines: list[str]) -> str:
     """The comment before or behind a statement, or the docstring behind it."""
-    found = comments.get(node.end_lineno or node.lineno, "")
+    # The parser counts octets. Behind the end of a statement on its line is nothing but a comment.
+    last = lines[(node.end_lineno or node.lineno) - 1].encode()
+    found = _comment(last[node.end_col_offset or 0 :].decode())
     line = node.lineno - 1
     while lines[line - 1].lstrip().startswith("#"):
-        found = f"{comments.get(line, '')} {found}"
+        found = f"{_comment(lines[line - 1])} {found}"
         line -= 1
     match behind:
         case ast.Expr(value=ast.Constant(value=str(text))):
@@ -173,13 +171,9 @@ def _said(node: ast.stmt, behind: ast.stmt | None, comments: dict[int, str], lin
             return found.strip()
 
 
-def _comments(text: str) -> dict[int, str]:
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    return {
-        token.start[0]: token.string.lstrip("# ")
-        for token in tokens
-        if token.type == tokenize.COMMENT and not re.match(r"#\s*(type:|pyright:|noqa|fmt:)", token.string)
-    }
+def _comment(text: str) -> str:
+    """What a comment says, if it isn't for a checker."""
+    return "" if _FOR_CHECKERS.match(text) else text.partition("#")[2].lstrip("# ")
 
 
 def says_something(said: str, known: str) -> bool:

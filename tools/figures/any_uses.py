@@ -29,8 +29,9 @@ def any_uses(root: Path, engine: str) -> tuple[str, ...]:
 
 def lines_with_any(tree: ast.AST) -> Iterator[int]:
     """The line of each use in a module or an expression, with a line for each of several uses."""
-    quoted = {id(text) for node in ast.walk(tree) for text in _quoted(node)}
-    for node in ast.walk(tree):
+    nodes = tuple(ast.walk(tree))
+    quoted = {id(text) for node in nodes for text in _quoted(node)}
+    for node in nodes:
         match node:
             case ast.Name(id="Any") | ast.Attribute(attr="Any"):
                 yield node.lineno

@@ -32,7 +32,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tools.trees import is_generated, module_name
+from tools.trees import is_generated, module_name, statements
 
 FOREIGN: Final = "on other objects"
 INHERITED: Final = "on self, inherited"
@@ -219,7 +219,7 @@ class Tree:
         for function in kind.node.body:
             if not isinstance(function, Function):
                 continue
-            for node in ast.walk(function):
+            for node in _nodes(function):
                 match node:
                     case ast.AnnAssign(target=ast.Attribute(value=ast.Name(id="self"), attr=attr), annotation=written):
                         if attr == name:
@@ -295,7 +295,7 @@ class Reader:
         """Return the types of a function's variables, as they are assigned first."""
         found = dict(_parameters(self.module, self.kind, function))
         own = {argument.arg for argument in _arguments(function)}
-        for node in ast.walk(function):
+        for node in _nodes(function):
             for name, declared in self._assigned(node, found):
                 if name not in own:
                     own.add(name)
@@ -404,9 +404,9 @@ def _targets(function: Function) -> Iterator[ast.Attribute]:
     """The attributes that a function assigns to, but for those of objects that it makes without a constructor."""
     left_out = _made(function)
     only_declared = {
-        id(node.target) for node in ast.walk(function) if isinstance(node, ast.AnnAssign) and node.value is None
+        id(node.target) for node in _nodes(function) if isinstance(node, ast.AnnAssign) and node.value is None
     }
-    for node in ast.walk(function):
+    for node in _nodes(function):
         if (
             isinstance(node, ast.Attribute)
             and not isinstance(node.ctx, ast.Load)
@@ -428,7 +428,7 @@ def _changes(function: Function) -> Iterator[Change]:
     """What a function does to containers that attributes hold, but for those of objects that it has made itself."""
     left_out = _made(function)
     known = _held_by_variables(function)
-    for node in ast.walk(function):
+    for node in _nodes(function):
         match node:
             case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()):
                 method = ""
@@ -446,7 +446,7 @@ def _changes(function: Function) -> Iterator[Change]:
 def _held_by_variables(function: Function) -> dict[str, ast.Attribute]:
     """The attribute that each variable is got from that is got from nothing else."""
     found: dict[str, list[ast.expr | None]] = {}
-    for node in ast.walk(function):
+    for node in _nodes(function):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 found.setdefault(name, []).append(value)
@@ -460,7 +460,7 @@ def _held_by_variables(function: Function) -> dict[str, ast.Attribute]:
                 found.setdefault(name, [])
             case _:
                 pass
-    stored = [node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    stored = [node.id for node in _nodes(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
     return {
         name: values[0]
         for name, values in found.items()
@@ -471,7 +471,7 @@ def _held_by_variables(function: Function) -> dict[str, ast.Attribute]:
 def _made(function: Function) -> set[str]:
     """The variables of objects made without a constructor, under each of their names."""
     found: set[str] = set()
-    for node in ast.walk(function):
+    for node in _nodes(function):
         match node:
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=maker)))
@@ -494,6 +494,12 @@ def _functions(module: Module) -> Iterator[tuple[Kind | None, Function]]:
             for line in node.body:
                 if isinstance(line, Function):
                     yield Kind(module, node), line
+
+
+@cache
+def _nodes(function: Function) -> tuple[ast.AST, ...]:
+    """All nodes of a function, itself first: to find them costs more than each question about them."""
+    return tuple(ast.walk(function))
 
 
 def _arguments(function: Function) -> Iterator[ast.arg]:
@@ -532,7 +538,7 @@ def _read(name: str, file: Path) -> Module:
     tree = ast.parse(file.read_text(encoding="utf-8"))
     package = name.split(".") if file.name == "__init__.py" else name.split(".")[:-1]
     names: dict[str, ast.AST | tuple[str, str]] = {}
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*above, *([node.module] if node.module else [])])
