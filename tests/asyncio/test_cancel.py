@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -22,6 +22,9 @@ from tests.kit.asyncio_loops import Problems, run
 from tests.kit.asyncio_stepping import Suspend, at_once, cancelled_at, with_the_answer
 from tests.kit.sync_user import VERSIONS, each_version
 from tests.kit.world_broker import WorldBroker
+
+PARTS: Final = 3
+"""So many cases share the steps of a version's work: it is done again for each step."""
 
 
 @pytest.fixture
@@ -156,9 +159,11 @@ async def check(connection: Any, broker: WorldBroker, version: Version, before: 
     assert [*client._waiting, *client._late, *deadlines] == []
 
 
+@pytest.mark.parametrize("part", range(1, PARTS + 1))
 @pytest.mark.parametrize("cancel", [at_once, with_the_answer])
 @each_version
-def test_cancelled_at_every_step(broker: WorldBroker, version: Version, cancel: Suspend) -> None:
+def test_cancelled_at_every_step(broker: WorldBroker, version: Version, cancel: Suspend, part: int) -> None:
+    """One step in `PARTS` in each case, which together have them all."""
     work, least, _ = WORK[version]
 
     async def main() -> None:
@@ -166,9 +171,9 @@ def test_cancelled_at_every_step(broker: WorldBroker, version: Version, cancel: 
         problems.watch()
         broker.publish(b"first", routing_key="q")
         async with connect(broker.url, version=version) as connection:
-            number, finished = 0, False
+            number, finished = part - PARTS, False
             while not finished:
-                number += 1
+                number += PARTS
                 before = broker.queue("q").ready
                 task = asyncio.ensure_future(cancelled_at(work(connection, number), number, cancel))
                 await asyncio.wait([task])
