@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing import get_context
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
@@ -45,6 +45,19 @@ def run_bomb(bomb: Bomb) -> Failure | None:
     return check(target, bomb.name, sizes) or check_memory(target, f"bomb {bomb.name}", sizes[-1])
 
 
+def try_bomb(bomb: Bomb) -> Failure | None:
+    """Try the largest size of a bomb as an input, without counting what it costs."""
+    return check(TARGETS[bomb.target], bomb.make(bomb.size * SIZES[-1]), Random(0))
+
+
+BOMBS: Final[dict[str, Callable[[Bomb], Failure | None] | None]] = {
+    "counted": run_bomb,
+    "tried": try_bomb,
+    "none": None,
+}
+"""What `--bombs` does with each bomb."""
+
+
 def chosen_bombs(targets: list[str], seeds: Seeds | None) -> list[Bomb]:
     """Return the bombs for the targets."""
     return [bomb for bomb in bombs(seeds) if bomb.target in targets]
@@ -64,14 +77,15 @@ class Work:
         """Yield the findings, and progress now and then."""
         jobs: int = self._options.jobs
         seeds = None if self._options.cases else self._cases.seeds
-        left = chosen_bombs(self._targets, seeds)[self._part :: jobs]
+        run = BOMBS[self._options.bombs]
+        left = [] if run is None else chosen_bombs(self._targets, seeds)[self._part :: jobs]
         left.reverse()
         found: set[tuple[str, str]] = set()
         begin = self._part
         last: int = self._options.cases or sys.maxsize
         while time.monotonic() < self._end and (left or begin < last):
-            if left:
-                yield "bombs", 1, run_bomb(left.pop())
+            if left and run is not None:
+                yield "bombs", 1, run(left.pop())
             for number in range(begin, min(last, begin + TURN * jobs), jobs):
                 failure = self._cases.check(number)
                 if failure is not None:
@@ -189,7 +203,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--cases", type=int, default=0, help="inputs in all (default: no end)")
     parser.add_argument("--seed", type=int, default=1, help="of all inputs (default: 1)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
-    parser.add_argument("--target", default="", help="only targets whose names begin so")
+    parser.add_argument("--target", default="", help="only targets whose names begin so, or so: several, with commas")
+    parser.add_argument(
+        "--bombs",
+        choices=BOMBS,
+        default="counted",
+        help="count their steps and memory in three sizes (default), try the largest as an input, or leave them out",
+    )
     parser.add_argument("--compiled", action="store_true", help="refuse to run without the module in C")
     parser.add_argument("--replay", type=Path, help="try the octets of a file, named TARGET--WHAT")
     options = parser.parse_args(arguments)
@@ -197,7 +217,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("the module in C isn't there: make fuzz-compiled builds it")
     if options.replay is not None:
         return replay(options.replay)
-    targets = [name for name in TARGETS if name.startswith(options.target)]
+    targets = [name for name in TARGETS if name.startswith(tuple(options.target.split(",")))]
     if not targets:
         parser.error(f"no target begins with {options.target!r}; there are {', '.join(TARGETS)}")
     return fuzz(options, targets)

@@ -29,6 +29,15 @@ def test_findings_are_printed_once_and_can_be_replayed(
     assert command.main(["--replay", str(path)]) == 0
 
 
+@pytest.mark.parametrize(("bombs", "tried"), [("none", 0), ("tried", 21), ("counted", 21)])
+def test_bombs_of_the_named_targets_are_run_as_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], bombs: str, tried: int
+) -> None:
+    monkeypatch.setitem(command.BOMBS, "counted", lambda bomb: None)
+    assert command.main(["--target=value,selector-", "--cases=2", "--jobs=1", "--seconds=300", f"--bombs={bombs}"]) == 0
+    assert f"fuzz: {tried} bombs, 2 inputs, 0 findings" in capsys.readouterr().out
+
+
 def _refusing(pieces: Sequence[bytes]) -> Lines:
     if b"\0" in pieces[0]:
         raise ZeroDivisionError
