@@ -1,7 +1,7 @@
 # Commands for developers. Every target sets up its own environment, once, and again when pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: demo quick core figures test test-system explore fuzz fuzz-compiled mutants lint interop conformance conformance-check codegen-check bench bench-check docs test-all test-newest test-compiled test-asan wheel-compiled dist clean help
+.PHONY: demo quick core figures test test-system explore fuzz fuzz-compiled mutants lint ruff mypy pyright test-real test-rest environment collected interop conformance conformance-check codegen-check bench bench-check docs test-all test-newest test-compiled test-asan wheel-compiled dist clean help
 SHELL := bash
 # Tests and commands start many interpreters; compiling the modules again in each costs more than everything else.
 unexport PYTHONDONTWRITEBYTECODE
@@ -11,7 +11,8 @@ PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest
 # Spark's tests come first, since they wait a lot.
 WORKERS ?= 2
-PYTEST_ARGS ?= -q -n $(WORKERS) --dist loadscope --no-loadscope-reorder -p no:randomly
+# ROWS=N takes N rows of a test in place of 24.
+PYTEST_ARGS ?= -q -n $(WORKERS) --dist loadscope --no-loadscope-reorder -p no:randomly $(if $(ROWS),--rows=$(ROWS))
 # The system's tests run in another order each time; the seed is printed, and SEED=N repeats one.
 SYSTEM_ARGS ?= -q -n 3 --dist loadscope --no-loadscope-reorder --randomly-dont-reset-seed $(if $(SEED),--randomly-seed=$(SEED))
 PYTHONS ?= 3.11 3.12 3.13 3.14
@@ -45,27 +46,41 @@ figures: $(VENV)/.stamp  ## The figures that may only fall
 test: $(VENV)/.stamp  ## The test suite: pure, in virtual time; it needs no machine
 	$(PYTEST) $(PYTEST_ARGS) --rule-outcomes=$(RULE_OUTCOMES) --costs=build/costs.json
 
-test-system: $(VENV)/.stamp  ## The tests of sockets, threads, processes and Spark at large, and exhaustive ones
+test-system:  ## The tests of sockets, threads, processes and Spark at large, and exhaustive ones
+	@$(MAKE) --no-print-directory test-real
+	@$(MAKE) --no-print-directory test-rest
+
+test-real: $(VENV)/.stamp
 	$(PYTEST) $(SYSTEM_ARGS) $(SYSTEM_EXTRA) tests/system
+
+test-rest: $(VENV)/.stamp
 	$(PYTEST) $(PYTEST_ARGS) --full-examples
 
 explore: $(VENV)/.stamp  ## Property and state machine tests with new seeds and more examples, for EXPLORE_S seconds
 	$(PY) -m tools.explore --seconds $(EXPLORE_S) $(if $(EXPLORE_SEED),--seed $(EXPLORE_SEED))
 
 fuzz: $(VENV)/.stamp  ## Damaged and hostile octets for every part that reads them, from FUZZ_SEED, for FUZZ_S seconds
-	$(PY) -m tools.fuzz --seconds $(FUZZ_S) --seed $(FUZZ_SEED) $(if $(FUZZ_CASES),--cases $(FUZZ_CASES))
+	$(PY) -m tools.fuzz --seconds $(FUZZ_S) --seed $(FUZZ_SEED) $(if $(FUZZ_CASES),--cases $(FUZZ_CASES)) $(FUZZ_ARGS)
 
 fuzz-compiled: $(VENV)/.stamp  ## The same with the optional module in C
 	$(PY) -m tools.compiled build/fuzzed
-	PYTHONPATH=build/fuzzed:. $(PY) -P -m tools.fuzz --compiled --seconds $(FUZZ_S) --seed $(FUZZ_SEED) $(if $(FUZZ_CASES),--cases $(FUZZ_CASES))
+	PYTHONPATH=build/fuzzed:. $(PY) -P -m tools.fuzz --compiled --seconds $(FUZZ_S) --seed $(FUZZ_SEED) $(if $(FUZZ_CASES),--cases $(FUZZ_CASES)) $(FUZZ_ARGS)
 
 mutants: $(VENV)/.stamp  ## Changes the models and clients in MUTANTS places of MUTANTS_SEED, one by one, and writes docs/mutants.md: what no test notices
 	$(PY) -m tools.mutants --count $(MUTANTS) --seed $(MUTANTS_SEED) --json build/mutants.json --write docs
 
-lint: $(VENV)/.stamp-dev  ## ruff, mypy --strict, pyright strict
+lint: ruff  ## ruff, mypy --strict, pyright strict
+	@$(PY) -m mypy & $(PY) -m pyright --pythonpath $(PY); status=$$?; wait $$! && exit $$status
+
+ruff: $(VENV)/.stamp-dev
 	$(PY) -m ruff check --output-format=concise .
 	$(PY) -m ruff format --check --quiet .
-	@$(PY) -m mypy & $(PY) -m pyright --pythonpath $(PY); status=$$?; wait $$! && exit $$status
+
+mypy: $(VENV)/.stamp-dev
+	$(PY) -m mypy
+
+pyright: $(VENV)/.stamp-dev
+	$(PY) -m pyright --pythonpath $(PY)
 
 interop: $(VENV)/.stamp-dev  ## Tests against RabbitMQ, Qpid Broker-J, proton, rhea, pyamqp and Qpid's JMS client, started and stopped by the tests
 	$(PYTEST) -q -n 3 --dist loadscope --no-loadscope-reorder -p no:randomly $(INTEROP_EXTRA) tests/interop
@@ -127,8 +142,18 @@ help:
 
 $(VENV)/.stamp: pyproject.toml tools/dev/venv.sh
 	@tools/dev/venv.sh $(VENV) $@ --java --spark --group test
-	@# Compiles all test modules once; otherwise each process of the first run does. `make test` says what is wrong.
-	@$(PYTEST) -q --collect-only -p no:randomly >$(VENV)/collected.log 2>&1 || true
+	@$(collect)
+
+# Compiles all test modules once; otherwise each process of the first run does. `make test` says what is wrong.
+collect = $(PYTEST) -q --collect-only -p no:randomly >$(VENV)/collected.log 2>&1 || true
+
+# For continuous integration: what is installed for `make test` and then for `make lint`, at once, without the collecting.
+environment:
+	@tools/dev/venv.sh $(VENV) $(VENV)/.stamp --java --spark --group dev
+	@touch $(VENV)/.stamp-dev
+
+collected: $(VENV)/.stamp
+	@$(collect)
 
 $(VENV)/.stamp-dev: pyproject.toml tools/dev/venv.sh $(VENV)/.stamp
 	@tools/dev/venv.sh $(VENV) $@ --java --spark --group dev

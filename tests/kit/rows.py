@@ -2,8 +2,10 @@
 
 A test that is generated over all methods, fields or states has hundreds of rows, and most changes break many of them at
 once or none. So of a test with more than `MOST` rows the default suite takes `MOST`, spread evenly, always the same,
-and each row that names a rule which no other row names. `--all-rows` takes all of them, and so does who names a test on
-the command line (`pytest tests/x.py::test_y`); `--full-examples` takes those that the default suite leaves out.
+and each row that names a rule which no other row names. `--rows=N` takes N in place of that, and no more for rules: for
+another interpreter or build of the same code, with which a test passes in each row or in none. `--all-rows` takes all
+of them, and so does who names a test on the command line (`pytest tests/x.py::test_y`); `--full-examples` takes those
+that the default suite leaves out.
 
 What has the mark `large` takes longer than a case of the default suite may, and others prove its kind in small.
 """
@@ -24,6 +26,7 @@ MOST: Final = 24
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("rows")
     group.addoption("--all-rows", action="store_true", help=f"take all rows of a test, also of one with over {MOST}")
+    group.addoption("--rows", type=int, metavar="N", help=f"take N rows of a test that has more, in place of {MOST}")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -31,7 +34,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave rows out, before tests are put into another order."""
     if takes_all(config):
         return
-    dropped = left_out(items)
+    dropped = left_out(items, cast("int | None", config.getoption("--rows")))
     keep(config, items, lambda item: item.nodeid not in dropped)
 
 
@@ -56,8 +59,11 @@ def takes_all(config: pytest.Config) -> bool:
     )
 
 
-def left_out(items: Iterable[pytest.Item]) -> set[str]:
-    """Return the ids of the rows that the default suite leaves out; none of tests/system and tests/interop."""
+def left_out(items: Iterable[pytest.Item], most: int | None = None) -> set[str]:
+    """Return the ids of the rows that the default suite leaves out; none of tests/system and tests/interop.
+
+    With `most`, so many rows of a test are taken, whatever rules the others name.
+    """
     tests: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     dropped: set[str] = set()
     for item in items:
@@ -68,17 +74,18 @@ def left_out(items: Iterable[pytest.Item]) -> set[str]:
         else:
             tests[item.nodeid.partition("[")[0]].append(item)
     for rows in tests.values():
-        chosen = spread(len(rows))
+        chosen = spread(len(rows), MOST if most is None else most)
         if len(chosen) < len(rows):
-            dropped.update(rows[at].nodeid for at in others([_rules(row) for row in rows], chosen))
+            rules = [_rules(row) if most is None else frozenset[str]() for row in rows]
+            dropped.update(rows[at].nodeid for at in others(rules, chosen))
     return dropped
 
 
-def spread(count: int) -> frozenset[int]:
-    """Return which of so many rows are taken: `MOST` at most, the first and the last among them."""
-    if count <= MOST:
+def spread(count: int, most: int = MOST) -> frozenset[int]:
+    """Return which of so many rows are taken: `most` at most, the first and the last among them."""
+    if count <= most:
         return frozenset(range(count))
-    return frozenset(round(each * (count - 1) / (MOST - 1)) for each in range(MOST))
+    return frozenset(round(each * (count - 1) / max(most - 1, 1)) for each in range(most))
 
 
 def others(rules: Sequence[AbstractSet[str]], chosen: AbstractSet[int]) -> Iterable[int]:

@@ -1,0 +1,135 @@
+"""`python -m tools.ci` runs the checks of continuous integration; `--list` prints them. `.ci/run` calls it.
+
+What is proved twice runs once: the comments at `JOBS` say where the other proof is. `make` alone runs each in full.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Final, NoReturn
+
+from . import Job, run
+
+UNSTABLE: Final = "build/unstable"
+PROCESSORS: Final = 1
+"""So many more than there are: none is idle while one of the jobs waits."""
+JVM: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Options of the JVMs that Spark's commands start: each is over before better code is compiled."""
+
+COMPILED: Final = ",".join(
+    [
+        "table-",
+        "value-1.0",
+        "performative-1.0",
+        *(f"{end}-{version}" for end in ("client", "server", "hub", "observer") for version in ("0-8", "0-9-1", "1.0")),
+    ]
+)
+"""The fuzzer's targets that the module in C takes part in."""
+
+
+def _make(*targets: str, **variables: str) -> tuple[str, ...]:
+    return ("make", *targets, *(f"{name}={value}" for name, value in variables.items()))
+
+
+def _pure(*targets: str, **variables: str) -> tuple[str, ...]:
+    """What needs no machine gives way to what has sockets and waits for other processes."""
+    return ("nice", *_make(*targets, **variables))
+
+
+JOBS: Final = (
+    # One environment for all but what needs its own: made once, with what lint and interop want.
+    Job("environment", _make("environment"), 2),
+    # Long and mostly alone on a processor: first, and beside all else.
+    Job("types by mypy", _pure("mypy"), 1, after=("environment",)),
+    # Each of the test's processes would compile every test module.
+    Job("test modules", _make("collected"), 1, after=("environment",)),
+    # A test of the system, or with another program, that fails runs once more, alone; if it passes then, the output's
+    # last lines name it.
+    Job("system tests", _make("test-real", SYSTEM_EXTRA=f"--again-alone={UNSTABLE}"), 1.3, after=("test modules",)),
+    Job("interop", _make("interop", INTEROP_EXTRA=f"--again-alone={UNSTABLE}"), 0.5, after=("test modules",)),
+    Job("types by pyright", _pure("pyright"), 1, after=("environment",)),
+    Job("ruff", _pure("ruff"), 0.5, after=("environment",)),
+    Job("generated code", _pure("codegen-check"), 0.5, after=("environment",)),
+    Job("tests", _pure("test", WORKERS="1"), 1, after=("test modules",)),
+    Job("conformance", _pure("conformance-check"), 0.5, after=("tests",)),
+    Job("rows and examples left out", _pure("test-rest", WORKERS="1"), 1, after=("test modules",)),
+    # Its tests are there, and all are collected: tests/system/tools/test_distribution.py. Here run those that read
+    # files of the tree, which an sdist may lack. `make demo` is what the oldest packages run here, and with those of
+    # this tree tests/system/cli/test_spark_commands.py, which reads what it prints.
+    Job(
+        "distribution",
+        _pure("dist", SDIST_TESTS="tests/docs tests/capture tests/report tests/tools/test_conformance.py"),
+        1,
+        after=("test modules",),
+    ),
+    # What depends on the interpreter's own libraries, with four rows of a test: an interpreter that behaves otherwise
+    # does so in each row.
+    Job(
+        "newest Python",
+        _pure(
+            "test-newest",
+            WORKERS="1",
+            ROWS="4",
+            NEWEST="tests/core tests/asyncio tests/sync tests/client tests/messaging tests/scenarios tests/sasl"
+            " tests/strategies tests/cli tests/pytest_plugin tests/arrow tests/azure tests/probe tests/docs"
+            " tests/capture tests/classic/codec tests/amqp_1_0/codec",
+        ),
+        1,
+        after=("test modules",),
+    ),
+    # A count, not a time, so the inputs are the same in every run. Bombs, whose steps take longest to count, are tried
+    # one by one in tests/system/tools/test_every_bomb.py.
+    Job("fuzz", _pure("fuzz", FUZZ_CASES="1500", FUZZ_ARGS="--jobs 1 --bombs none"), 1, after=("environment",)),
+    # The module in C has no steps to count, and takes part in two targets of three.
+    Job(
+        "fuzz, module in C",
+        _pure("fuzz-compiled", FUZZ_CASES="1000", FUZZ_ARGS=f"--jobs 1 --bombs tried --target {COMPILED}"),
+        1,
+        after=("environment",),
+    ),
+    # The tests that compare it with the text that it stands in for are there in full, of what uses it four rows.
+    Job(
+        "module in C",
+        _pure(
+            "test-compiled",
+            WORKERS="1",
+            ROWS="4",
+            COMPILED_TESTS="tests/core tests/classic tests/amqp_1_0/codec tests/observer tests/tables"
+            " tests/system/core/test_compiled.py",
+        ),
+        1,
+        after=("test modules",),
+    ),
+    Job("module in C, sanitized", _pure("test-asan"), 1, after=("test modules",)),
+    Job("documentation", _pure("docs"), 1, after=("environment",)),
+)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run or list the jobs; the exit status is that of the first that fails."""
+    parser = argparse.ArgumentParser(prog="python -m tools.ci", description=__doc__)
+    parser.add_argument("--list", action="store_true", help="print the jobs in their order, and run none")
+    options = parser.parse_args(arguments)
+    if options.list:
+        for job in JOBS:
+            print(f"{job.title}: {' '.join(job.command)}")
+        return 0
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
+    os.environ["SPARK_SUBMIT_OPTS"] = JVM
+    return run(JOBS, (os.cpu_count() or 1) + PROCESSORS)
+
+
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    """End what runs, once: a second signal would leave some of it."""
+    for each in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
