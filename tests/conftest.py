@@ -34,9 +34,13 @@ ASIDE = (ROOT / "tests" / "system", ROOT / "tests" / "interop")
 """Folders whose tests run only when an argument names them."""
 STREAMS = ("spark/test_stream_source.py", "spark/test_streaming.py")
 """Tests whose streams take so long that they have a Spark session of their own."""
+QUERIES = tuple(
+    [f"system/spark/test_{name}.py" for name in ("queries", "queries_in_duckdb", "joining", "readme", "shapes")]
+)
+"""Tests that share a second session: one for all is busy longer than all other tests together."""
 
 
-SHARING = frozenset({"spark", "java", "rabbitmq", "brokerj"})
+SHARING = frozenset({"spark", "queries", "java", "rabbitmq", "brokerj"})
 """Groups of several modules; they take longest, so they begin first."""
 _RABBITMQ = re.compile(r"\b(mortal_|managed_)?rabbitmq\b")
 _BROKERJ = re.compile(r"\b(mortal_)?brokerj\b")
@@ -47,8 +51,8 @@ TOGETHER = 16
 
 
 class Groups(LoadScopeScheduling):  # type: ignore[misc]
-    """One process runs the tests of the shared Spark session, another those with a Java process of their own, one or
-    two those of foreign brokers.
+    """One process each runs the tests of a shared Spark session, another those with a Java process of their own, one
+    or two those of foreign brokers.
 
     What is done is forgotten: xdist goes through all that a process was ever given after each test, which with 26,000
     tests costs more than a tenth of them.
@@ -92,7 +96,7 @@ def _scope_of(path: str) -> str:
         # Two groups in place of one, so that neither takes half of the time: a second Broker-J costs little.
         return "rabbitmq" if _RABBITMQ.search(text) else "brokerj" if _BROKERJ.search(text) else path
     if "spark: SparkSession" in text and not path.endswith(STREAMS):
-        return "spark"
+        return "queries" if path.endswith(QUERIES) else "spark"
     return "java" if "mark.spark" in text else ""
 
 

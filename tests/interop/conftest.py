@@ -47,10 +47,12 @@ RUNNERS: dict[str, Runner] = {
 }
 KINDS = tuple(RUNNERS)
 BESIDE = (
-    ("rabbitmq", "brokerj", "mortal_rabbitmq", "managed_rabbitmq", "mortal_brokerj"),
+    ("rabbitmq", "mortal_rabbitmq", "managed_rabbitmq"),
+    ("brokerj", "mortal_brokerj"),
     ("py_amqp_suite", "kombu_suite", "amqplib_suite"),
 )
-"""Kinds that start together, when a test asks for the first of them."""
+"""Kinds that start together, when a test asks for the first of them: one process of a run has the tests of each set
+(`tests.conftest`), and would start the others for nothing."""
 _HERE = Path(__file__).parent
 
 _used = pytest.StashKey[list[str]]()

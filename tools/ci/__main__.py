@@ -1,6 +1,8 @@
 """`python -m tools.ci` runs the checks of continuous integration; `--list` prints them. `.ci/run` calls it.
 
 What is proved twice runs once: the comments at `JOBS` say where the other proof is. `make` alone runs each in full.
+Suites that need no machine run in one process each, for jobs run side by side: a second process would collect all tests
+again, which takes as long as a tenth of them.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ PROCESSORS: Final = 1
 JVM: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Options of the JVMs that Spark's commands start: each is over before better code is compiled."""
 
+FUZZ_S: Final = "1200"
+"""The fuzzer ends by the number of its inputs; after so many seconds it would leave some out."""
 COMPILED: Final = ",".join(
     [
         "table-",
@@ -54,9 +58,9 @@ JOBS: Final = (
     Job("types by pyright", _pure("pyright"), 1, after=("environment",)),
     Job("ruff", _pure("ruff"), 0.5, after=("environment",)),
     Job("generated code", _pure("codegen-check"), 0.5, after=("environment",)),
-    Job("tests", _pure("test", WORKERS="1"), 1, after=("test modules",)),
+    Job("tests", _pure("test", WORKERS="0"), 1, after=("test modules",)),
     Job("conformance", _pure("conformance-check"), 0.5, after=("tests",)),
-    Job("rows and examples left out", _pure("test-rest", WORKERS="1"), 1, after=("test modules",)),
+    Job("rows and examples left out", _pure("test-rest", WORKERS="0"), 1, after=("test modules",)),
     # Its tests are there, and all are collected: tests/system/tools/test_distribution.py. Here run those that read
     # files of the tree, which an sdist may lack. `make demo` is what the oldest packages run here, and with those of
     # this tree tests/system/cli/test_spark_commands.py, which reads what it prints.
@@ -72,7 +76,7 @@ JOBS: Final = (
         "newest Python",
         _pure(
             "test-newest",
-            WORKERS="1",
+            WORKERS="0",
             ROWS="4",
             NEWEST="tests/core tests/asyncio tests/sync tests/client tests/messaging tests/scenarios tests/sasl"
             " tests/strategies tests/cli tests/pytest_plugin tests/arrow tests/azure tests/probe tests/docs"
@@ -83,11 +87,18 @@ JOBS: Final = (
     ),
     # A count, not a time, so the inputs are the same in every run. Bombs, whose steps take longest to count, are tried
     # one by one in tests/system/tools/test_every_bomb.py.
-    Job("fuzz", _pure("fuzz", FUZZ_CASES="1500", FUZZ_ARGS="--jobs 1 --bombs none"), 1, after=("environment",)),
+    Job(
+        "fuzz",
+        _pure("fuzz", FUZZ_CASES="1500", FUZZ_S=FUZZ_S, FUZZ_ARGS="--jobs 1 --bombs none"),
+        1,
+        after=("environment",),
+    ),
     # The module in C has no steps to count, and takes part in two targets of three.
     Job(
         "fuzz, module in C",
-        _pure("fuzz-compiled", FUZZ_CASES="1000", FUZZ_ARGS=f"--jobs 1 --bombs tried --target {COMPILED}"),
+        _pure(
+            "fuzz-compiled", FUZZ_CASES="1000", FUZZ_S=FUZZ_S, FUZZ_ARGS=f"--jobs 1 --bombs tried --target {COMPILED}"
+        ),
         1,
         after=("environment",),
     ),
@@ -96,7 +107,7 @@ JOBS: Final = (
         "module in C",
         _pure(
             "test-compiled",
-            WORKERS="1",
+            WORKERS="0",
             ROWS="4",
             COMPILED_TESTS="tests/core tests/classic tests/amqp_1_0/codec tests/observer tests/tables"
             " tests/system/core/test_compiled.py",

@@ -106,7 +106,8 @@ def run_rabbitmq(folder: Path, *, management: bool = False) -> Generator[RabbitM
         "RABBITMQ_MNESIA_BASE": str(folder / "mnesia"),
         "RABBITMQ_LOG_BASE": str(folder / "log"),
         "RABBITMQ_PID_FILE": str(folder / "rabbitmq.pid"),
-        "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 2:2",
+        # Several nodes share the processors: a scheduler without work sleeps at once, in place of looking for some.
+        "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none",
     }
     epmd = Program("epmd", [_epmd(), "-port", str(epmd_port), "-address", HOST], folder, {"PATH": env["PATH"]})
     try:
