@@ -83,3 +83,13 @@ def test_a_client_that_is_over_has_no_parts(version: Version, end: Callable[[Use
     user.turn(60.0)
     assert not [each for each in parts if each.is_open]
     assert parts_of(user.client) == []
+
+
+@EACH
+def test_a_client_whose_core_has_failed_has_no_parts(version: Version) -> None:
+    """The core ends nothing then: the client ends all of it when its transport is closed."""
+    user = connected(version)
+    waiting = [part(user, version) for _ in range(COUNT)]
+    user.client.transport_ended("the core has failed")
+    assert parts_of(user.client) == []
+    assert {each._state.error.report.text for each in waiting} == {"the core has failed"}
