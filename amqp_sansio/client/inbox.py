@@ -129,10 +129,13 @@ class Inbox(Generic[_E]):
         text = f"{len(self.items)} events wait to be taken, and more came; take them faster, or close what isn't read"
         self.end(EndpointClosed(text, CloseReport(By.LOCAL, 0, text)))
 
-    async def sleep(self, timer: Pending[None] | None = None) -> None:
-        """Wait until an item comes or the end, or until `timer` is done."""
+    async def sleep(self, timer: Pending[None] | None = None, *, first: bool) -> None:
+        """Wait until an item comes or the end, or until `timer` is done; before all others if this is the `first`."""
         pending = self.owner.pending()
-        self.sleepers.append(pending)
+        if first:
+            self.sleepers.appendleft(pending)
+        else:
+            self.sleepers.append(pending)
         try:
             if timer is None:
                 await self.owner.sleep(pending)
@@ -152,10 +155,13 @@ class Inbox(Generic[_E]):
 
     async def take(self) -> _E:
         """Wait for the next item and return it. At the end it raises StopAsyncIteration, or the error."""
+        woken = False
         while not self.items:
             if self.ended:
                 raise self.last_error() or StopAsyncIteration
-            await self.sleep()
+            # Who was woken in vain keeps the place that he had.
+            await self.sleep(first=woken)
+            woken = True
         item = self.items.popleft()
         if self.counted:
             self.taken(item)

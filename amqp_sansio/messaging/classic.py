@@ -119,9 +119,11 @@ class ClassicReceiver(Receiver):
         inbox = inbox_of(self._consumer)
         client = inbox.channel.client
         timer = None if timeout is None else client.after(timeout)
+        woken = False
         try:
             while not (inbox.items or inbox.ended or (timer is not None and timer.done)):
-                await inbox.sleep(timer)
+                await inbox.sleep(timer, first=woken)
+                woken = True
         finally:
             if timer is not None:
                 client.stop(timer)

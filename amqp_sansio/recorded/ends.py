@@ -35,10 +35,12 @@ def end_of_unit(event: str, sender: str, fields: Mapping[str, Any], ts_ns: int |
         return None
     code: Any = None
     condition = None
+    blamed = 0, 0
     text = asked = name = ""
     if event in ("channel.close", "connection.close"):
         code, text = fields.get("reply_code"), _text(fields.get("reply_text"))
-        asked = _asked(fields.get("class_id"), fields.get("method_id"))
+        blamed = _number(fields.get("class_id")), _number(fields.get("method_id"))
+        asked = _asked(*blamed)
     elif event == "basic.cancel":
         name = _text(fields.get("consumer_tag"))
     elif event == "execution.exception":
@@ -53,7 +55,7 @@ def end_of_unit(event: str, sender: str, fields: Mapping[str, Any], ts_ns: int |
     if event in ("channel.close", "connection.close") and sender == "server" and code is not None:
         from .._classic.model.hints import for_close
 
-        hint = for_close(code if isinstance(code, int) else 0, text)
+        hint = for_close(code, text, *blamed)
     elif condition is not None:
         from ..amqp_1_0.model.hints import for_close as for_condition
 
@@ -67,9 +69,13 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _asked(class_id: object, method_id: object) -> str:
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _asked(class_id: int, method_id: int) -> str:
     """Return the method that a close of 0-8 and 0-9-1 names."""
-    if not isinstance(class_id, int) or not isinstance(method_id, int) or not class_id:
+    if not class_id:
         return ""
     return _method_names().get((class_id, method_id), f"method {class_id}.{method_id}")
 

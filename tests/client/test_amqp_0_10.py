@@ -137,6 +137,19 @@ def test_who_is_woken_and_interrupted_wakes_the_next() -> None:
     assert server.bodies == [b"1"]
 
 
+@pytest.mark.parametrize("credit", [0, 1, 10])
+def test_fetches_are_served_in_their_order(credit: int) -> None:
+    """One message at a time, whoever asks for it."""
+    user, connection = to_hub()
+    session = session_of(user, connection)
+    subscription: Subscription = user.run(opened(session.subscribe("jobs", credit=credit, flow_mode=CREDIT)))
+    fetches = [user.begin(subscription.fetch()) for _ in range(4)]
+    for number in range(4):
+        user.run(session.publish(b"%d" % number, "", "jobs"))
+        assert [each.done for each in fetches] == [True] * (number + 1) + [False] * (3 - number)
+    assert [each.result.body for each in fetches] == [b"0", b"1", b"2", b"3"]
+
+
 def test_a_fetch_ends_with_its_time() -> None:
     user, connection = to_hub()
     session = session_of(user, connection)

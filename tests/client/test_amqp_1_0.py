@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import Event, Pending
-from amqp_sansio.amqp_1_0 import Delivery, Message
+from amqp_sansio import Event, Pending, Signal
+from amqp_sansio.amqp_1_0 import CreditChanged, Delivery, Message
 from amqp_sansio.amqp_1_0.codec.conditions import INTERNAL_ERROR, NOT_FOUND
 from amqp_sansio.client.amqp_1_0.connection import Connection
 from amqp_sansio.client.amqp_1_0.receiver import Receiver
@@ -57,6 +57,51 @@ def test_credit_in_pieces_keeps_the_order(world: World) -> None:
         user.turn()
         assert [each.done for each in sends] == [True] * count + [False] * (6 - count)
     assert [each.body for each in server.events if isinstance(each, Delivery)] == list(range(6))
+
+
+@pytest.mark.parametrize("credit", [1, 2, 3, 7])
+@pytest.mark.parametrize("waiting", [1, 2, 5])
+def test_as_many_try_at_once_as_there_is_credit(world: World, waiting: int, credit: int) -> None:
+    """Before any of them has gone on: each of them may be held up for another reason."""
+    user, server = served(world)
+    sender = user.run(_sender(user.run(_session(user.connection))))
+    sends = [user.begin(sender.send(Message(number), wait=False)) for number in range(waiting)]
+    far_link(server).flow(credit)
+    user.client.receive_data(server.core.data_to_send(world.now), world.now)
+    assert isinstance(user.client.next_event(), Signal)
+    assert sender._state.woken == min(waiting, credit)  # pyright: ignore[reportPrivateUsage]
+    user.turn()
+    assert len([each for each in sends if each.done]) == min(waiting, credit)
+
+
+@pytest.mark.parametrize("credit", [0, 1, 10])
+def test_fetches_are_served_in_their_order(world: World, credit: int) -> None:
+    """One message at a time, whoever asks for it."""
+    user = brokered(world)
+    _, sender, receiver = user.run(links_of(user.connection, credit))
+    fetches = [user.begin(receiver.fetch()) for _ in range(4)]
+    for number in range(4):
+        user.run(sender.send(b"%d" % number))
+        assert [each.done for each in fetches] == [True] * (number + 1) + [False] * (3 - number)
+    assert [each.result.body for each in fetches] == [b"0", b"1", b"2", b"3"]
+
+
+@pytest.mark.parametrize("credit", [1, 2, 10])
+def test_a_receiver_that_is_closing_asks_for_no_more(world: World, credit: int) -> None:
+    """Whoever takes meanwhile what came together with the end of the credit."""
+    user, server = served(world)
+    _, _, receiver = user.run(links_of(user.connection, credit))
+    link = far_link(server, "sender")
+    readers = [user.begin(receiver.__anext__()) for _ in range(credit)]
+    closing = user.begin(receiver.close())
+    server.events.clear()
+    for number in range(credit):
+        link.send(Message(number), settled=True)
+    server.pump()
+    user.turn()
+    assert [each.result.body for each in readers] == [*range(credit)]
+    assert not [each for each in server.events if isinstance(each, CreditChanged)]
+    assert closing.done
 
 
 def test_a_drain_is_answered_behind_those_who_send(world: World) -> None:

@@ -7,7 +7,17 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import AMQP_0_8, Accepted, By, EndpointClosed, Limits, LocalProtocolError, NotAccepted
+from amqp_sansio import (
+    AMQP_0_8,
+    AMQP_0_9_1,
+    Accepted,
+    By,
+    EndpointClosed,
+    Limits,
+    LocalProtocolError,
+    NotAccepted,
+    Version,
+)
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from tests.kit.user import PIECES, ClassicUser, world_of
 
@@ -136,6 +146,34 @@ def test_a_transaction_happens_as_a_whole_or_not_at_all(user: ClassicUser) -> No
         user.run(work(True))
     user.run(work(False))
     assert user.run(channel.declare_queue("jobs", durable=True)).message_count == 1
+
+
+@pytest.mark.parametrize("version", [AMQP_0_8, AMQP_0_9_1], ids=lambda version: version.label)
+@pytest.mark.parametrize("no_ack", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 20])
+def test_what_comes_for_a_consumer_that_was_left_is_given_back_at_once(
+    version: Version, count: int, no_ack: bool
+) -> None:
+    """Not only once the server has answered, however many deliveries come together."""
+    user = ClassicUser(version)
+    channel, other = user.channel(), user.channel()
+    user.run(channel.declare_queue("jobs", durable=True))
+    consumer = channel.consume("jobs", no_ack=no_ack)
+    user.run(consumer.__aenter__())
+    (inbox,) = channel._state.inboxes.values()  # pyright: ignore[reportPrivateUsage]
+    for number in range(count):
+        user.start(other.publish(b"%d" % number, routing_key="jobs"))
+    user.line.down.hold()
+    user.turn()
+    user.line.up.hold()
+    leaving = user.begin(consumer.close())
+    user.line.down.release()
+    user.turn()
+    assert not channel.core.unsettled
+    assert not inbox.items
+    user.release()
+    assert leaving.done
+    assert (user.run(channel.declare_queue("jobs", passive=True)).message_count) == (0 if no_ack else count)
 
 
 def test_publishes_of_many_tasks_keep_their_order() -> None:

@@ -47,8 +47,8 @@ _BY_CODE: Final = {
 }
 
 
-def for_close(code: int, text: str, class_id: int = 0, method_id: int = 0) -> str:
-    """The usual cause behind a peer's close that blames a method."""
+def for_close(code: int, text: str, class_id: int, method_id: int) -> str:
+    """The usual cause behind a peer's close that blames a method; class 0 for none."""
     if class_id == 10 and method_id in _LOGIN_METHODS:
         return LOGIN_FAILED
     for part, hint in _BY_TEXT:

@@ -128,7 +128,7 @@ class Records(ConnectionClassRecords):
 
     def hint_of_close(self, event: Observed, close: methods_0_8.ConnectionClose | methods_0_9_1.ConnectionClose) -> str:
         """The usual cause behind a peer's close."""
-        return hints.for_close(close.reply_code, close.reply_text)
+        return hints.for_close(close.reply_code, close.reply_text, close.class_id, close.method_id)
 
     def _tune_ok(self, event: Observed, method: methods.ConnectionTuneOk) -> None:
         super()._tune_ok(event, method)

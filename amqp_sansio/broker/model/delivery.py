@@ -592,9 +592,8 @@ class Delivery:
             self._note_delivered(entry, consumer)
         if consumer.settles:
             self.refill(entry, consumer)
+            # Nobody has passed a message for its group meanwhile: the group was as free before.
             entry.queue.archive(entry, EntryInput.ACCEPT)
-            if entry.group is not None:
-                self.look_again(entry.queue)
             self._ledger.drop(entry.message)
             if self._history is not None:
                 self._ledger.note("accepted", entry.queue, entry.message, consumer.owner, consumer=str(consumer.key))

@@ -198,7 +198,7 @@ class Ledger:
     def count(self, octets: int, what: str) -> None:
         """Count a part of the topology, or uncount a negative number of octets. Raises Fault LIMIT."""
         limit = self.limits.topology
-        if octets > 0 and self.topology + octets > limit:
+        if self.topology + octets > limit:
             text = (
                 f"{what} would take {octets} octets: exchanges, queues, bindings and consumers have {self.topology}, "
                 f"BrokerLimits.topology allows {limit}"

@@ -52,12 +52,11 @@ class Outcomes:
                 consumer = "" if entry.consumer is None else str(entry.consumer.key)
                 kind = _KINDS[command.outcome]
                 self._ledger.note(kind, entry.queue, entry.message, command.owner, consumer=consumer)
+        self._count(command.outcome, len(command.entries))
         if command.outcome is _ACCEPT:
-            self._ledger.tally.accepted += len(command.entries)
             for entry in command.entries:
                 self._accept(entry)
             return
-        self._count(command.outcome, len(command.entries))
         back: dict[Queue, None] = {}
         for entry in command.entries:
             self._decide_otherwise(entry, command, back)

@@ -240,7 +240,6 @@ class Settling:
         """End a transaction; return the chore that rolls it back."""
         self._transactions.end(transaction, TransactionInput.ROLLBACK)
         entries = [entry for each in transaction.work if isinstance(each, Settle) for entry in each.entries]
-        transaction.work.clear()
         for entry in entries:
             entry.transaction = None
         return RollingBack(self.outcomes, self._delivery, [entry for entry in entries if entry.owner is None])

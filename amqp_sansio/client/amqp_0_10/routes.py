@@ -798,9 +798,9 @@ class SessionRoutes:
     @property
     def report(self) -> CloseReport | None:
         """Why it ended, once it has."""
-        if self.given_up and self.error is not None:
+        if self.error is not None:
             return self.error.report
-        return None if self.error is None and self.client.restored is not None else self.core.report
+        return None if self.client.restored is not None else self.core.report
 
     def note(self, command: Any) -> None:
         """Note what a command that was executed has declared, or deleted."""

@@ -268,11 +268,13 @@ class Subscription:
         if not inbox.items:
             inbox.check_open()
             timer = None if timeout is None else client.after(timeout)
+            woken = False
             try:
                 while not (inbox.items or inbox.ended or (timer is not None and timer.done)):
                     if not inbox.credit and 0 in self.granted:
                         await self.grant(1)
-                    await inbox.sleep(timer)
+                    await inbox.sleep(timer, first=woken)
+                    woken = True
             finally:
                 if timer is not None:
                     client.stop(timer)

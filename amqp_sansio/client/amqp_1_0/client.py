@@ -319,8 +319,6 @@ class Client(LinkClient):
         for pending in pendings:
             if not pending.done:
                 continue
-            if pending.again is not None:
-                self.take_again(pending).failed(pending)
             self.told.pop(pending.key, None)
             self._late.pop(pending, None)
             error = _error_of(pending, report)

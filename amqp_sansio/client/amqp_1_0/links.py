@@ -215,10 +215,9 @@ class LinkRoutes(Generic[CoreT]):
     @property
     def report(self) -> CloseReport | None:
         """Why it ended, once it has."""
-        if self.given_up and self.error is not None:
+        if self.error is not None:
             return self.error.report
-        is_coming = self.client.restored is not None or self.is_lost
-        return None if self.error is None and is_coming else self.core.report
+        return None if self.client.restored is not None or self.is_lost else self.core.report
 
     async def until_back(self) -> None:
         """Wait while the connection, the session or the link is opened again. Raises its error if it isn't."""
@@ -920,10 +919,9 @@ class SessionState:
     @property
     def report(self) -> CloseReport | None:
         """Why it ended, once it has."""
-        if self.given_up and self.error is not None:
+        if self.error is not None:
             return self.error.report
-        is_coming = self.client.restored is not None or self.is_lost
-        return None if self.error is None and is_coming else self.core.report
+        return None if self.client.restored is not None or self.is_lost else self.core.report
 
     def returning_of(self, link: LinkRoutes[Any] | None) -> Return | None:
         """Return the return that opens a link again, or with None the session."""

@@ -276,8 +276,8 @@ class Receiver(Link[ReceiverState]):
                     return None
                 link.check_takes()
         delivery = await self.__anext__()
-        if not link.target and inbox.sleepers:
-            inbox.wake()  # Another fetch needs its own credit.
+        if inbox.sleepers:
+            inbox.wake()  # Where no credit is kept, another fetch needs its own.
             link.client.nudge()
         return delivery
 
@@ -339,6 +339,7 @@ class Receiver(Link[ReceiverState]):
         link = self._state
         inbox, client = link.inbox, link.client
         timer = None if seconds is None else client.after(seconds)
+        woken = False
         try:
             while not (inbox.items or inbox.ended):
                 if timer is not None and timer.done:
@@ -347,7 +348,8 @@ class Receiver(Link[ReceiverState]):
                     return
                 if link.core.credit <= 0 and not link.drains:
                     link.flow(link.target or 1)
-                await inbox.sleep(timer)
+                await inbox.sleep(timer, first=woken)
+                woken = True
         finally:
             if timer is not None:
                 client.stop(timer)

@@ -338,9 +338,9 @@ class ChannelState:
     @property
     def report(self) -> CloseReport | None:
         """Why it ended, once it has."""
-        if self.given_up and self.error is not None:
+        if self.error is not None:
             return self.error.report
-        return None if self.error is None and self.client.restored is not None else self.core.report
+        return None if self.client.restored is not None else self.core.report
 
     @property
     def is_overdue(self) -> bool:
@@ -362,6 +362,9 @@ class ChannelState:
         client = self.client
         if client.recovery is None or body is not None:
             return self.core.call(method, properties, body)
+        if self.error is not None:
+            # Not that of the core's channel, which ended with a connection before.
+            raise client.for_caller(self.error)
         topology = client.topology
         method = topology.resolved(method, self.last_queue)
         pending = self.core.call(method)

@@ -100,6 +100,35 @@ def test_every_command_is_executed_once_and_in_order(steps: list[int], first_id:
     assert not ends.sender.replay
 
 
+@given(
+    done=st.sets(st.integers(0, 9)),
+    gap=st.lists(st.tuples(st.integers(-9, 12), st.integers(0, 6)), max_size=3),
+    first_id=st.sampled_from([0, 7, 0xFFFF_FFFE, 0xFFFF_FFFF]),
+)
+def test_what_a_gap_names_is_received_and_completed_once_all_before_it_is(
+    done: set[int], gap: list[tuple[int, int]], first_id: int
+) -> None:
+    """What has come already is completed at once, be it executed or not; ten commands have come."""
+    receiver = ReceiveState()
+    receiver.command_point(first_id)
+    for place in range(10):
+        number, _ = receiver.arrive()
+        if place in done:
+            receiver.complete(number)
+    ranges = [((first_id + lower) & MASK, (first_id + lower + more) & MASK) for lower, more in gap]
+    receiver.gap(amqp.SequenceSet(ranges))
+    named = {lower + place for lower, more in gap for place in range(more + 1)}
+    come = 10
+    while come in named:
+        come += 1
+    # A range that is behind all that is known of is over as well.
+    passed = done | {place for place in named if place < come}
+    assert {(place + first_id) & MASK for place in passed} == {*receiver.completed}
+    assert {*receiver.known.set} >= {(place + first_id) & MASK for place in range(come)}
+    assert receiver.next_id == (first_id + come) & MASK
+    receiver.check()
+
+
 def test_what_is_kept_for_a_replay_is_bounded() -> None:
     state: SendState[str] = SendState(limit=2)
     state.send("a")
@@ -152,11 +181,23 @@ def test_open_ids_are_a_dict_that_knows_its_order(first: int, steps: list[tuple[
             assert ids == dict(there[value:])
         else:
             lower = (number + value) & MASK
-            wanted = amqp.SequenceSet([(lower, (lower + width) & MASK), (lower, lower)])
+            other = (number - value) & MASK
+            wanted = amqp.SequenceSet([(lower, (lower + width) & MASK), (other, other)])
             inside = [each for each in ids if each in wanted]
             assert ids.named(wanted) == sorted(inside, key=lambda each: (each - number + (1 << 30)) & MASK)
     wide = amqp.SequenceSet([((number - 200) & MASK, (number + 200) & MASK)])
     assert sorted(pickle.loads(pickle.dumps(ids)).named(wide)) == sorted(ids)
+
+
+@pytest.mark.parametrize("width", range(2, 6))
+def test_what_is_named_comes_in_its_order_however_few_it_is(width: int) -> None:
+    """Also where the numbers wrap around."""
+    for first in (0, 5, *range(MASK - 6, MASK + 1)):
+        places = [(first + 2 * place) & MASK for place in range(width)]
+        ids: OpenIds[None] = OpenIds()
+        ids.update(dict.fromkeys(places))
+        for order in (places, places[::-1]):
+            assert ids.named(amqp.SequenceSet([(each, each) for each in order])) == places
 
 
 def holding(count: int) -> OpenIds[None]:
@@ -171,6 +212,13 @@ def test_what_a_set_names_in_vain_costs_no_step_for_what_is_open() -> None:
     ids = holding(1000)
     for ranges in ([(1000, 1999)], [(3000, MASK >> 1)], [(1 << 31, MASK)], [(1000, 1499), (1500, 1999)]):
         assert count_steps(partial(ids.named, amqp.SequenceSet(ranges))) < 150
+
+
+@pytest.mark.parametrize("count", [0, 1, 1000])
+def test_an_id_behind_all_others_costs_the_same_however_many_are_open(count: int) -> None:
+    ids: OpenIds[None] = OpenIds()
+    ids.update(dict.fromkeys(range(count)))
+    assert max(count_steps(partial(ids.add, count + number, None)) for number in range(3)) <= 8
 
 
 def test_what_is_gone_is_passed_once() -> None:

@@ -9,7 +9,7 @@ import pytest
 from amqp_sansio import AMQP_0_9_1, Limits, Version
 from amqp_sansio._classic.codec.dialect import default_dialect
 from amqp_sansio._classic.codec.violation import Violation
-from amqp_sansio._classic.model.channel_state import EACH, FREE, ChannelState, Step
+from amqp_sansio._classic.model.channel_state import EACH, FREE, Call, Calls, ChannelState, Step
 from amqp_sansio._classic.model.connection import ConnectionModel
 from amqp_sansio._classic.model.states import Connection, Mode
 from tests.kit.facing import CLIENT, SERVER
@@ -163,6 +163,34 @@ def test_a_reply_that_never_came_whole_leaves_its_call_open(version: Version) ->
     assert calls is not None
     assert [call.request.NAME for call in calls] == ["basic.get"]
     assert model.channel.content(False) is None
+
+
+@pytest.mark.parametrize("client", [True, False])
+def test_what_is_dropped_with_a_channel_counts_no_more(version: Version, client: bool) -> None:
+    """Whoever sends it: what comes of it is discarded once this end has closed the channel."""
+    model = Model(version)
+    model.client("basic.consume", consumer_tag="c", queue="q", no_wait=True)
+    if client:
+        model.client("basic.publish", whole=False)
+    else:
+        model.server("basic.deliver", consumer_tag="c", delivery_tag=1, whole=False)
+    model.model.header(CLIENT if client else SERVER, 1, 60, 0, 10)
+    assert model.model.bodies == 10
+    model.model.drop_contents(model.channel)
+    assert (model.model.bodies, model.channel.content(client)) == (0, None)
+
+
+@pytest.mark.parametrize("where", range(1 << 5))
+def test_calls_are_kept_in_the_order_in_which_they_were_sent(version: Version, where: int) -> None:
+    """One whose reply was cut short is open again before all others; each bit of `where` says so of one."""
+    calls, expected = Calls(), list[Call]()
+    for number, name in enumerate(("queue.declare", "basic.get", "queue.declare", "basic.qos", "basic.get")):
+        call = Call(default_dialect(version).named[name](), number)
+        first = bool(where >> number & 1)
+        calls.add(call, first=first)
+        expected.insert(0 if first else len(expected), call)
+    assert [*calls] == expected
+    assert (calls.oldest, calls.newest) == (expected[0], expected[-1])
 
 
 @pytest.mark.parametrize("whole", [True, False])
