@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ..._core.snapshot import Laid
 from ..._ground.layouts import SESSION_0_10
 from ..._ground.serial import distance
 from ..._watching.ends import failed
@@ -91,14 +92,15 @@ class Call:
         self.value = value
 
 
-class SessionState:
+class SessionState(Laid):
     """What one end knows of a session; see the module's docstring.
 
     `pending` are the own calls that aren't answered, `incomplete` the events of the peer's commands that the
     application hasn't completed yet.
     """
 
-    LAYOUT = SESSION_0_10
+    _LAYOUT = SESSION_0_10
+    _WHAT = "a detached session"
 
     __slots__ = (
         "asked",
@@ -481,16 +483,6 @@ class SessionState:
         assert len(self.receiving.done.ranges) <= _RANGES
         weight = sum([len(getattr(each, "body", b"")) for each in self.executing.values()])
         assert self.weight == weight, (self.weight, weight)
-
-    def __getstate__(self) -> tuple[int, dict[str, object]]:
-        return self.LAYOUT, {name: getattr(self, name) for name in self.__slots__}
-
-    def __setstate__(self, state: tuple[int, dict[str, object]]) -> None:
-        schema, values = state
-        if schema != self.LAYOUT:
-            raise ValueError(f"this session has layout {schema}, this release reads {self.LAYOUT}")
-        for name, value in values.items():
-            setattr(self, name, value)
 
     def __repr__(self) -> str:
         return (
