@@ -16,7 +16,6 @@ from amqp_sansio.broker.frontends.amqp_1_0.sources import OutgoingLink
 from amqp_sansio.broker.frontends.classic.frontend import ClassicFrontend
 from amqp_sansio.broker.model.queue import Entry, Owner, Queue, Window
 from amqp_sansio.broker.model.states import State
-from tests.kit import using_0_10, using_1_0
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -128,7 +127,6 @@ def _audit_session(register: Register, session: ServedSession) -> None:
     else:
         assert front.attached.get(core.channel) is session
         assert front.owned.get(session.owner.number) is session
-        core._state.check(core._channel.transport.config.limits)
     numbers = {each.consumer.number for each in session.subscriptions.values()}
     assert set(session.users) == numbers
     assert set(session.owner.consumers) <= numbers
@@ -144,7 +142,7 @@ def _audit_session(register: Register, session: ServedSession) -> None:
 
 
 def _audit_0_10(front: Frontend_0_10) -> None:
-    using_0_10.check_books(front.connection)
+    front.connection.check()
     for channel, session in front.attached.items():
         core = session.core
         assert core is not None
@@ -163,7 +161,7 @@ def _audit_0_10(front: Frontend_0_10) -> None:
 
 
 def _audit_1_0(front: Frontend_1_0, known: dict[Owner, None]) -> None:
-    using_1_0.check_books(front.connection)
+    front.connection.check()
     owner = front._connection_owner
     if owner is None or owner.is_closed:
         assert not front.consumers

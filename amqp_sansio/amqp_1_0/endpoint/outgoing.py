@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..._ground.free_numbers import FreeNumbers
+from ..._ground.invariants import ensure
 from ..._ground.serial import distance
 from ..._watching.ends import tell_abandoned
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
@@ -26,10 +27,11 @@ if TYPE_CHECKING:
     from ..._core.send_buffer import SendBuffer
     from ...endpoint import Role
     from ...events import Event, Pending
+    from ...limits import Limits
     from ..codec.performatives import Performative
     from ..codec.types import AmqpMap
     from ..model.connection import ConnectionModel
-    from ..model.link_state import State
+    from ..model.link_state import DeliveryModel, State
     from .config import Config
 
 _OUTGOING_WINDOW: Final = 0x7FFF_FFFF
@@ -290,7 +292,7 @@ class SessionEnd(SessionModel):
         """
         if self.own.state is ENDED or self.report is not None:
             return
-        self.check()
+        self.check_begun()
         self.send(End(make_error(condition, description, info)))
         handles: Any = self.own.handles
         for link in handles.values():
@@ -298,7 +300,7 @@ class SessionEnd(SessionModel):
 
     def flow(self, *, echo: bool = False, properties: AmqpMap | None = None) -> None:
         """Tell the peer the state of this end, and with `echo` ask for the peer's (part 2 section 2.7.4)."""
-        self.check()
+        self.check_begun()
         self.send_flow(echo=echo, properties=properties)
 
     def _check_requested(self) -> None:
@@ -308,7 +310,7 @@ class SessionEnd(SessionModel):
 
     # For links and the connection.
 
-    def check(self) -> None:
+    def check_begun(self) -> None:
         """Raise unless this end has begun the session: EndpointClosed, LocalProtocolError."""
         self.transport.check_open()
         if self.own.state is MAPPED and self.report is None:
@@ -316,6 +318,27 @@ class SessionEnd(SessionModel):
         if self.requested is not None:
             raise LocalProtocolError(f"session {self.channel} is asked for by the peer; accept or refuse it first")
         raise EndpointClosed(f"session {self.channel} has ended: {self.report or 'by this end'}", self.report)
+
+    def check_kept(self, limits: Limits) -> int:
+        """Check that what this end keeps beside the model is bounded; the octets that its deliveries have of what has
+        come in part. Raises AssertionError."""
+        where = f"session {self.channel}"
+        counts = len(self.asked), len(self.leaving), len(self.stalled)
+        ensure(counts[0] <= limits.consumers, where, "`Limits.consumers` bounds links that are asked for", counts[0])
+        ensure(counts[1] <= 2 * limits.consumers, where, "`Limits.consumers` bounds links that leave", counts[1])
+        ensure(counts[2] <= 2 * limits.consumers, where, "`Limits.consumers` bounds senders that wait", counts[2])
+        most = 4 * limits.consumers + 64
+        ensure(len(self.names) <= most, where, "`Limits.consumers` bounds names", len(self.names))
+        links: dict[LinkModel, None] = dict.fromkeys([*self.asked.values(), *self.leaving.values()])
+        links.update(dict.fromkeys(self.names.values()))
+        deliveries: dict[DeliveryModel, None] = {}
+        for half in self.halves:
+            links.update(dict.fromkeys(half.handles.values()))
+            deliveries.update(dict.fromkeys(half.deliveries.values()))
+        deliveries.update(dict.fromkeys([link.current for link in links if link.current is not None]))
+        # Those of receivers have parts; what is ignored keeps none.
+        parts = [getattr(each, "parts", ()) for each in deliveries if not getattr(each, "ignored", False)]
+        return sum([len(part) for each in parts for part in each])
 
     def send(self, performative: Performative) -> None:
         """Send a frame. Raises LocalProtocolError, LimitExceeded, CodecError, with nothing changed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from ..._ground.free_numbers import FreeNumbers
+from ..._ground.invariants import ensure
 from ..._watching.ends import failed
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
 from ...events import By, Closed, CloseReport, Failed, Opened, Pending
@@ -136,7 +137,7 @@ class Session(SessionEnd):
         return link
 
     def _new_link(self, name: str | None, sender: int, state: LinkState | None) -> Sender | Receiver:
-        self.check()
+        self.check_begun()
         if state is not None:
             if name is not None and name != state.name:
                 text = f"the state is that of link {state.name!r}, a resumed link can't be called {name!r}"
@@ -361,6 +362,21 @@ class EndpointModel(ConnectionModel):
 
     def new_session(self, initiator: int | None) -> Session:
         return Session(self.transport, initiator) if self._beginning is None else self._beginning
+
+    def check(self) -> None:
+        """As the model's, and of what this end keeps beside it: all of it is bounded, and its octets are counted.
+        Raises AssertionError."""
+        super().check()
+        limits, transport, where = self.limits, self.transport, repr(self.transport.connection)
+        known: dict[SessionEnd, None] = dict.fromkeys(self._sessions.values())
+        for half in self.halves:
+            known.update(dict.fromkeys([each for each in half.channels.values() if isinstance(each, SessionEnd)]))
+        ensure(len(self._sessions) <= 2 * limits.channels, where, "this end has few sessions", len(self._sessions))
+        wrong = [number for number, each in self._sessions.items() if each.channel != number]
+        ensure(not wrong, where, "each session of this end is kept by its channel", wrong)
+        octets = sum([each.check_kept(limits) for each in known])
+        ensure(transport.bodies == octets, where, "`bodies` counts what has come in part", transport.bodies, octets)
+        ensure(octets <= limits.bodies + limits.message, where, "`Limits.bodies` bounds what has come in part", octets)
 
     # Commands of the connection.
 
