@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from ..._core.send_buffer import SendBuffer
     from ...endpoint import Role
     from ...events import Event, Pending
-    from ...limits import Limits
     from ..codec.performatives import Performative
     from ..codec.types import AmqpMap
     from ..model.connection import ConnectionModel
-    from ..model.link_state import DeliveryModel, State
+    from ..model.link_state import State
     from .config import Config
 
 _OUTGOING_WINDOW: Final = 0x7FFF_FFFF
@@ -319,26 +318,16 @@ class SessionEnd(SessionModel):
             raise LocalProtocolError(f"session {self.channel} is asked for by the peer; accept or refuse it first")
         raise EndpointClosed(f"session {self.channel} has ended: {self.report or 'by this end'}", self.report)
 
-    def check_kept(self, limits: Limits) -> int:
-        """Check that what this end keeps beside the model is bounded; the octets that its deliveries have of what has
-        come in part. Raises AssertionError."""
-        where = f"session {self.channel}"
+    def check(self) -> None:
+        """As the model's, and that what this end keeps beside it is bounded. Raises AssertionError."""
+        super().check()
+        limits, where = self.transport.limits, f"session {self.channel}"
         counts = len(self.asked), len(self.leaving), len(self.stalled)
         ensure(counts[0] <= limits.consumers, where, "`Limits.consumers` bounds links that are asked for", counts[0])
         ensure(counts[1] <= 2 * limits.consumers, where, "`Limits.consumers` bounds links that leave", counts[1])
         ensure(counts[2] <= 2 * limits.consumers, where, "`Limits.consumers` bounds senders that wait", counts[2])
         most = 4 * limits.consumers + 64
         ensure(len(self.names) <= most, where, "`Limits.consumers` bounds names", len(self.names))
-        links: dict[LinkModel, None] = dict.fromkeys([*self.asked.values(), *self.leaving.values()])
-        links.update(dict.fromkeys(self.names.values()))
-        deliveries: dict[DeliveryModel, None] = {}
-        for half in self.halves:
-            links.update(dict.fromkeys(half.handles.values()))
-            deliveries.update(dict.fromkeys(half.deliveries.values()))
-        deliveries.update(dict.fromkeys([link.current for link in links if link.current is not None]))
-        # Those of receivers have parts; what is ignored keeps none.
-        parts = [getattr(each, "parts", ()) for each in deliveries if not getattr(each, "ignored", False)]
-        return sum([len(part) for each in parts for part in each])
 
     def send(self, performative: Performative) -> None:
         """Send a frame. Raises LocalProtocolError, LimitExceeded, CodecError, with nothing changed."""

@@ -29,7 +29,7 @@ from ..codec.values import Symbol
 from ..codec.violation import Violation
 from ..model.connection import ConnectionModel
 from ..model.harm import Harm
-from ..model.link_state import LinkModel, SessionViolation, is_outcome
+from ..model.link_state import LinkModel, SessionModel, SessionViolation, is_outcome
 from ..model.states import ATTACHED, ENDED, MAPPED, UNMAPPED
 from .events import DeliveryUpdated, SessionRequested, Updated
 from .link import Link, More, terminus
@@ -339,6 +339,20 @@ class Session(SessionEnd):
         return list(found.values())
 
 
+def _in_part(session: SessionModel) -> int:
+    """The octets of a session's messages that have come in part and are kept, counted from the deliveries."""
+    links: dict[LinkModel, None] = dict.fromkeys(session.names.values())
+    deliveries: dict[DeliveryModel, None] = {}
+    for half in session.halves:
+        links.update(dict.fromkeys(half.handles.values()))
+        deliveries.update(dict.fromkeys(half.deliveries.values()))
+    if isinstance(session, SessionEnd):
+        links.update(dict.fromkeys([*session.asked.values(), *session.leaving.values()]))
+    deliveries.update(dict.fromkeys([link.current for link in links if link.current is not None]))
+    coming = [each for each in deliveries if isinstance(each, IncomingDelivery) and not each.ignored]
+    return sum([len(part) for each in coming for part in each.parts])
+
+
 class EndpointModel(ConnectionModel):
     """The model of a connection whose sessions and links are this end's objects: it keeps them by channel, takes the
     peer's frames for them, and ends them."""
@@ -368,13 +382,15 @@ class EndpointModel(ConnectionModel):
         Raises AssertionError."""
         super().check()
         limits, transport, where = self.limits, self.transport, repr(self.transport.connection)
-        known: dict[SessionEnd, None] = dict.fromkeys(self._sessions.values())
+        sessions: dict[SessionModel, None] = dict.fromkeys(self._sessions.values())
         for half in self.halves:
-            known.update(dict.fromkeys([each for each in half.channels.values() if isinstance(each, SessionEnd)]))
+            sessions.update(dict.fromkeys(half.channels.values()))
+        for each in self._sessions.values():
+            each.check()
         ensure(len(self._sessions) <= 2 * limits.channels, where, "this end has few sessions", len(self._sessions))
         wrong = [number for number, each in self._sessions.items() if each.channel != number]
         ensure(not wrong, where, "each session of this end is kept by its channel", wrong)
-        octets = sum([each.check_kept(limits) for each in known])
+        octets = sum(map(_in_part, sessions))
         ensure(transport.bodies == octets, where, "`bodies` counts what has come in part", transport.bodies, octets)
         ensure(octets <= limits.bodies + limits.message, where, "`Limits.bodies` bounds what has come in part", octets)
 
