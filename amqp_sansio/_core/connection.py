@@ -13,6 +13,7 @@ Between two calls these hold:
 - `_report` is set once, by `_end`, together with the last event, Closed; a close that isn't answered yet is in
   `_report_later`.
 - No more than `Limits.unparsed` octets wait to be parsed.
+- A connection is open with its transport only, and one that has a report tells what to do with it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
+from .._ground.invariants import ensure
 from .._ground.receive_buffer import ReceiveBuffer
 from .._ground.timers import Clock, Timers
 from .._version import __version__
@@ -315,6 +317,21 @@ class BaseConnection(Generic[_C]):
         """Up to `size` octets of what the stream begins with, while nothing of it has been parsed; then none."""
         buffer = self._buffer
         return buffer.data[:size] if self._unit_offset == 0 == buffer.offset else b""
+
+    def check(self) -> None:
+        """Check that what the connection keeps is within `Limits`, is counted right and fits together.
+
+        It looks at everything that is kept, so it is for tests, between any two calls. Raises AssertionError, which
+        names the object, the invariant, and what is there instead.
+        """
+        self._out.check()
+        where = repr(self)
+        buffer = self._buffer
+        held = len(buffer.data) - buffer.pos + buffer.held
+        ensure(held <= self._unparsed, where, "`Limits.unparsed` bounds the octets that wait to be parsed", held)
+        ensure(not (self._opened and self._lost), where, "no connection is open without its transport")
+        told = self._report is None or self._close_hint is not _KEEP
+        ensure(told, where, "a connection with a report has ended", self._close_hint)
 
     # Hooks, which the versions fill.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from .._ground.invariants import ensure
 from ..errors import LimitExceeded
 from ..events import SendPaused, SendResumed
 
@@ -142,3 +143,11 @@ class SendBuffer:
         self.size = 0
         self._written = 0
         self._offset = 0
+
+    def check(self) -> None:
+        """Check what the module says of `size`, and that a closed buffer is empty. Raises AssertionError."""
+        left = sum([len(each) for each in self.parts[self._written :]]) - self._offset
+        ensure(self.size == left, "send buffer", "`size` counts the octets that aren't sent", self.size, left)
+        ensure(self.size == 0 or not self.closed, "send buffer", "nothing waits where the transport is gone", self.size)
+        paused = self.size <= self.high or self.paused or self.closed
+        ensure(paused, "send buffer", "above `high` those who queue are asked to pause", self.size, self.high)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import Final, Generic, TypeVar
 
+from .invariants import ensure
+
 _K = TypeVar("_K")
 
 _SPARE: Final = 16
@@ -67,9 +69,12 @@ class Deadlines(Generic[_K]):
     def check(self, most: int) -> None:
         """Check that at most so many keys have one, and that entries that don't count are few. For tests; raises
         AssertionError."""
-        assert len(self._serials) <= most
-        assert len(self._heap) <= 2 * most + _SPARE
-        assert {each[2] for each in self._heap if self._holds(each)} == set(self._serials)
+        where = "deadlines"
+        ensure(len(self._serials) <= most, where, "few keys have one", len(self._serials), most)
+        ensure(len(self._heap) <= 2 * most + _SPARE, where, "few entries don't count", len(self._heap))
+        counting = [each[2] for each in self._heap if self._holds(each)]
+        same = len(counting) == len(self._serials) and set(counting) == set(self._serials)
+        ensure(same, where, "each key has one entry that counts", counting)
 
     def _holds(self, entry: tuple[float, int, _K]) -> bool:
         return self._serials.get(entry[2]) == entry[1]

@@ -1,4 +1,9 @@
-"""Hub: the model with all its clients, as one pure value; adapters move octets and time in and out."""
+"""Hub: the model with all its clients, as one pure value; adapters move octets and time in and out.
+
+Between turns, while no work is left: each client is here by its number, with its front end; each owner in the model is
+that of one connection, or of a session or link that a version keeps (`Lasting`), and effects on it go to the front end
+that has it; `is_blocked` is what the model says.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,10 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Final
 
 from .._ground.brevity import trim
+from .._ground.invariants import ensure
 from .client import Client
 from .counting import Counts, samples_of
+from .frontends.frontend import Lasting
 from .model.broker import Broker
 from .model.effects import Blocked, Cancelled, Deliver, NodeDeleted, Unblocked
 from .snapshot import Whole
@@ -191,6 +198,46 @@ class Hub(Whole):
         if name not in self.settings.vhosts:
             self.settings = self.settings.but(vhosts=(*self.settings.vhosts, name))
         self.model.add_vhost(name)
+
+    def check(self) -> None:
+        """Check that all that the broker knows fits together, its clients' connections included.
+
+        It looks at everything there is, so it is for tests, while no work is left: neither `is_dirty` nor octets that
+        a client hasn't taken events of. Raises AssertionError, which names the object and the invariant.
+        """
+        broker, where = self.model, "hub"
+        broker.check()
+        for number, client in self.clients.items():
+            ensure(client.number == number, where, "each client is kept by its number", number, client.number)
+            ensure(self.fronts.get(number) is client.front, where, "each client's front end is kept with it", number)
+            # A last answer, the close, and what the gate lets through go beyond.
+            limits = self.settings.connection_limits
+            most = limits.backlog_hard + 2 * limits.message
+            ensure(client.send_backlog <= most, where, "`Limits.backlog_hard` bounds answers", client.send_backlog)
+        strange = set(self.fronts) - set(self.clients)
+        ensure(not strange, where, "each front end is that of a client", strange)
+        dirty = set(self._dirty) - set(self.clients)
+        ensure(not dirty, where, "those that may have something to send are clients", dirty)
+        blocked = bool(self.is_blocked) == broker.ledger.is_blocked
+        ensure(blocked, where, "clients are told that memory is full while it is", self.is_blocked)
+        for number, front in self._owners.items():
+            ensure(number in broker.owners, where, "effects go to owners of the model", number)
+            ensure(self.fronts.get(front.number) is front, where, "effects go to front ends of clients", number)
+        known: dict[Owner, None] = {}
+        for front in self.fronts.values():
+            front.check()
+            for owner in front.owners():
+                here = self._owners.get(owner.number) is front
+                ensure(here, where, "effects on an owner go to its front end", owner, front)
+                known[owner] = None
+        for each in self.shared.values():
+            if isinstance(each, Lasting):
+                each.check()
+                known.update(dict.fromkeys(each.owners()))
+        lost = set(broker.owners.values()) - set(known)
+        ensure(not lost, where, "each owner is somebody's", lost)
+        closed = set(known) - set(broker.owners.values())
+        ensure(not closed, where, "each connection, channel, session and link has an owner", closed)
 
     # For front ends.
 

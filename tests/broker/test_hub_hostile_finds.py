@@ -19,7 +19,6 @@ from tests.kit.choices import Choices
 from tests.kit.hostile_hub_0_10 import Ten
 from tests.kit.hostile_hub_1_0 import One
 from tests.kit.hostile_hub_classic import Classic
-from tests.kit.hub_audit import audit
 from tests.kit.hub_hostile import Driver, Hostile, settings_of
 from tests.kit.hub_lines import Line, pump
 from tests.kit.hub_witness import witnesses_of
@@ -131,7 +130,7 @@ def test_a_prefetch_of_the_connection_counts_again_what_a_closed_channel_gives_b
     held = first.deliveries() + second.deliveries()
     assert len(held) == 2
     first.close()
-    audit(world.hub)
+    world.hub.check()
     again = second.deliveries()
     assert len(held) - len(again) <= 1
     front: Any = next(iter(world.hub.fronts.values()))
@@ -149,7 +148,7 @@ def test_a_message_that_comes_back_behind_an_expired_one_expires_too() -> None:
     world.advance(2.0)
     gone.user.cut()
     assert other.count("q") == 1
-    audit(world.hub)
+    world.hub.check()
     world.advance(60.0)
     assert other.count("q") == 0
 
@@ -189,7 +188,7 @@ def test_a_file_under_way_counts_when_the_prefetch_is_set_anew() -> None:
     # The reader hasn't said yet that it takes the first one.
     reader.call("file.qos", prefetch_count=1)
     assert len(channel.files.leaving) == 1
-    audit(world.hub)
+    world.hub.check()
 
 
 def test_what_is_fetched_from_behind_another_class_is_in_the_history() -> None:
@@ -263,7 +262,7 @@ def test_who_browses_misses_nothing_when_its_session_was_full() -> None:
         found += [each.body[:2] for each in got]
         peer.result(session.release(*[each.command_id for each in got], sync=True))
     assert found == [b"%02d" % number for number in range(40)]
-    audit(world.hub)
+    world.hub.check()
 
 
 # 1.0.
@@ -329,7 +328,7 @@ def test_what_a_faulty_client_has_is_given_back_at_once(scope: str) -> None:
     assert driver.client(wild.number) is not None
     assert (queue.ready, queue.unsettled) == (2, 0)
     assert not queue.consumers
-    audit(driver.hub)
+    driver.hub.check()
 
 
 def test_a_wrong_flow_of_one_link_opens_the_session_for_the_others_all_the_same() -> None:
@@ -413,7 +412,7 @@ def test_a_client_that_has_not_said_all_gets_nothing_new() -> None:
     assert "transfer" not in names
     assert wild.engine.is_open
     assert driver.hub.model.vhosts["/"].queues["q"].ready == 3
-    audit(driver.hub)
+    driver.hub.check()
 
 
 def test_what_is_unsettled_goes_on_as_it_was_sent_when_its_link_is_to_send_all_settled() -> None:
@@ -427,7 +426,7 @@ def test_what_is_unsettled_goes_on_as_it_was_sent_when_its_link_is_to_send_all_s
     told = _names(driver, wild.number)
     assert [name for name, _ in told].count("transfer") == 2
     assert not [condition for _, condition in told if condition]
-    audit(driver.hub)
+    driver.hub.check()
 
 
 @pytest.mark.parametrize("other", ["management", "coordinator"])
@@ -453,7 +452,7 @@ def test_a_link_that_is_another_one_now_gives_back_what_it_had(other: str) -> No
     assert (queue.ready, queue.unsettled, queue.links) == (2, 0, 0)
     front: Any = driver.hub.fronts[wild.number]
     assert not front.links
-    audit(driver.hub)
+    driver.hub.check()
 
 
 # All of them.

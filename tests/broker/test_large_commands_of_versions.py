@@ -17,7 +17,6 @@ from tests.kit import hub
 from tests.kit.broker_model import content
 from tests.kit.hub_0_10 import World as World_0_10
 from tests.kit.hub_1_0 import World as World_1_0
-from tests.kit.hub_audit import audit
 from tests.kit.hub_classic import User as ClassicUser
 from tests.kit.hub_classic import World as ClassicWorld
 
@@ -165,4 +164,4 @@ def test_a_large_command_is_left_to_later_turns(prepare: Callable[[str], Prepare
         bodies: list[Any] = [entry.message.content for entry in queue.available()]
         assert [int(each.body) for each in bodies] == list(range(MANY))
     assert not hub.model.ledger.busy and not queue.held
-    audit(hub)
+    hub.check()

@@ -26,7 +26,6 @@ from amqp_sansio.sasl import Plain
 from tests.broker.test_hub_properties import SEED, URLS, Step
 from tests.broker.test_hub_properties import steps as steps
 from tests.kit.broker_model import Model, bodies, content
-from tests.kit.hub_audit import audit
 from tests.kit.hub_classic import Talk, User, World
 from tests.kit.steps import count_steps
 
@@ -355,7 +354,7 @@ def test_a_healthy_client_is_answered_within_a_bounded_number_of_turns(name: str
     assert rounds.dearest <= LINES * TURN + attack.one, rounds.dearest
     rounds.counts = False
     rounds.settle()
-    audit(rounds.hub)
+    rounds.hub.check()
 
 
 # The guarantees.
@@ -441,7 +440,7 @@ def test_what_a_client_sent_before_its_transport_was_lost_is_done() -> None:
     assert "own" not in queues
     assert {queue.ready for queue in queues.values()} == {10}
     assert not rounds.hub.model.owners
-    audit(rounds.hub)
+    rounds.hub.check()
 
 
 def test_expired_messages_are_not_delivered_while_they_wait_to_be_removed() -> None:

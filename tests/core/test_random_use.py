@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import Version
+from amqp_sansio import LocalProtocolError, Version
 from amqp_sansio._ground import layouts
 from amqp_sansio.amqp_0_10 import SessionState
 from amqp_sansio.amqp_1_0 import Message
@@ -120,9 +120,9 @@ def test_the_state_of_a_session_of_another_layout_is_refused() -> None:
     ends = pair_0_10.Pair().open()
     session, _ = ends.sessions()
     ends.cut()
-    schema, values = session.detached_state().__getstate__()
-    with pytest.raises(ValueError, match="layout 0"):
-        SessionState.__new__(SessionState).__setstate__((0, values))
+    schema, *values = session.detached_state().__getstate__()
+    with pytest.raises(LocalProtocolError, match="a detached session has layout 0"):
+        SessionState.__new__(SessionState).__setstate__((0, *values))
     assert schema == layouts.SESSION_0_10
 
 

@@ -66,6 +66,8 @@ class Driver(ABC, Generic[P]):
             self.refused += 1
             if self.check_misuse:
                 assert pickle.dumps(self.pair.ends[side]) == before, (act.__name__, operation)
+        for each in SIDES:
+            self.pair.ends[each].check()
 
     @abstractmethod
     def prepare(self) -> None:

@@ -24,7 +24,7 @@ from amqp_sansio.broker.model.commands import DeclareQueue
 from amqp_sansio.broker.snapshot import dumps, loads
 from amqp_sansio.endpoint import Side
 from tests.kit.choices import Choices
-from tests.kit.hub_audit import Ledger, audit
+from tests.kit.hub_ledger import Ledger
 from tests.kit.hub_witness import Witness, witnesses_of
 from tests.kit.small import small_limits
 from tests.kit.versions import VersionKit, is_said
@@ -511,11 +511,10 @@ class Stage:
 
     def check(self) -> None:
         """All that must be true after each step."""
-        audit(self.hub)
+        self.hub.check()
         self.ledger.update(self.hub)
         for witness in self.witnesses:
             witness.check(self.ledger)
-        check_bounds(self.hub)
 
     def finish(self) -> None:
         """The witnesses take all that is theirs; then everybody leaves, and nothing is left but what may be."""
@@ -528,36 +527,11 @@ class Stage:
         for number in list(self.hub.clients):
             self.driver.lose(number)
             if self.checks:
-                audit(self.hub)
+                self.hub.check()
         self.driver.pass_time(self.driver.now + 1e7)
-        audit(self.hub)
+        self.hub.check()
         self.ledger.update(self.hub)
         check_emptiness(self.hub)
-
-
-def check_bounds(hub: Hub) -> None:
-    """What each connection and the model keep is within the settings."""
-    settings = hub.settings
-    for client in hub.clients.values():
-        front = client.front
-        if front is None:
-            continue
-        limits = front.connection.config.limits
-        edge = front.connection
-        assert len(edge._buffer) <= limits.unparsed
-        assert client.receive_budget >= 0
-        # A last answer, the close and what the gate lets through beyond.
-        assert client.send_backlog <= limits.backlog_hard + 2 * limits.message, client.send_backlog
-        assert front.gate.octets is not None
-        assert front.gate.octets <= settings.limits.backlog_high
-    limits = settings.limits
-    for vhost in hub.model.vhosts.values():
-        assert len(vhost.queues) <= limits.queues
-        assert len(vhost.exchanges) <= limits.exchanges
-        assert vhost.bindings <= limits.bindings
-        for queue in vhost.queues.values():
-            assert len(queue.consumers) <= limits.consumers
-    assert hub.model.ledger.octets <= limits.memory_high + 10 * settings.connection_limits.bodies
 
 
 _WAITING = (Branch.IDLE, Branch.PREPARED, Branch.ROLLBACK_ONLY)
@@ -568,8 +542,8 @@ def check_emptiness(hub: Hub) -> None:
     broker = hub.model
     assert not hub.clients
     assert not hub.fronts
-    assert not hub._owners
-    assert not hub._dirty
+    hub.check()
+    assert not hub.owners_of_clients()
     assert not hub._alarms, hub._alarms
     register, termini, grants = [hub.shared.get(label) for label in ("0-10", "1.0", "access")]
     # Links of 1.0 whose expiry-policy is never.
@@ -577,7 +551,6 @@ def check_emptiness(hub: Hub) -> None:
     assert set(broker.owners.values()) == set(lasting), broker.owners
     if register is not None:
         assert not register.known
-        assert not register._deadlines
         for book in register.books.values():
             # What was ended or prepared waits for its coordinator, however long.
             for xid in book.works:

@@ -44,8 +44,8 @@ from tests.kit.pair_classic import client_config, connection_of
 
 if TYPE_CHECKING:
     from tests.kit.choices import Choices
-    from tests.kit.hub_audit import Ledger
     from tests.kit.hub_hostile import Driver
+    from tests.kit.hub_ledger import Ledger
 
 VHOST = "/"
 WINDOW = 4

@@ -13,7 +13,7 @@ from tests.kit.hostile_0_10 import Peer
 from tests.kit.octets_0_10 import parse, tune, tune_ok
 from tests.kit.pair import told
 from tests.kit.small import small_limits
-from tests.kit.using_0_10 import Using, check_books
+from tests.kit.using_0_10 import Using
 from tests.kit.versions import KIT_0_10
 
 LIMITS = small_limits(header=2000, requests=6, calls=40, replay=30, replay_octets=30_000)
@@ -82,7 +82,7 @@ class Play(play.Play[Facing, Using]):
         if self.forks:
             self.fork()
         self.show()
-        check_books(self.facing.end)
+        self.facing.end.check()
         for state in self.application.kept:
             state.check(LIMITS)
         if self.application.telling.closed:

@@ -9,7 +9,7 @@ from tests.kit.facing_1_0 import Facing
 from tests.kit.hostile_1_0 import Peer
 from tests.kit.octets_1_0 import their_open
 from tests.kit.small import small_limits
-from tests.kit.using_1_0 import Using, check_books
+from tests.kit.using_1_0 import Using
 from tests.kit.versions import KIT_1_0
 
 LIMITS: Final = small_limits()
@@ -38,4 +38,4 @@ class Play(play.Play[Facing, Using]):
 
     def check(self) -> None:
         """The books."""
-        check_books(self.facing.end)
+        self.facing.end.check()

@@ -5,7 +5,6 @@ from typing import Any
 
 from amqp_sansio import By, CloseReport, Event, Pending
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio.amqp_0_10.model.states import Attachment
 from tests.kit import using
 from tests.kit.choices import Choices
 from tests.kit.hostile_0_10 import DESTINATIONS, XIDS
@@ -219,25 +218,3 @@ Using.acts = (
     *(Using._top_up, Using._top_up, Using._fail, Using._leave, Using._request_timeout, Using._gap),
     *(Using._decide, Using._close),
 )
-
-
-def check_books(end: amqp.Connection) -> None:
-    """All that an endpoint keeps is bounded by its limits, and its octets are counted right."""
-    limits = end.config.limits
-    assert len(end.sessions) <= limits.channels
-    assert len(end._frames._partials) <= limits.channels + 1
-    assert sum([each.size for each in end._frames._partials.values()]) <= limits.bodies + limits.header
-    assert end._out.size <= limits.backlog_hard + 1000
-    held = 0
-    for session in map(end.session, end.sessions):
-        state = session._state
-        arriving = session._incoming._arriving
-        if arriving is not None:
-            held += arriving.held
-            parts = (*arriving.command, *arriving.header, *arriving.body)
-            assert sum(map(len, parts)) == arriving.held
-            assert len(parts) <= arriving.held
-        state.check(limits)
-        assert session._channel.state is not Attachment.DETACHED
-    assert end._transport.bodies == held, (end._transport.bodies, held)
-    assert held <= limits.bodies + limits.header

@@ -226,42 +226,6 @@ Using.acts = (
 )
 
 
-def check_books(end: Any) -> None:
-    """All that an endpoint keeps is bounded by its limits, and its octets are counted right."""
-    limits = end.config.limits
-    octets = 0
-    joint = end._sessions
-    assert len(end.sessions) <= 2 * limits.channels
-    sessions = {id(each): each for half in joint.halves for each in half.channels.values()}
-    sessions.update({id(each): each for each in joint.transport.sessions.values()})
-    assert len(sessions) <= 3 * limits.channels
-    for session in sessions.values():
-        assert len(session.crossed) <= 64
-        assert len(session.names) <= 4 * limits.consumers + 64, session.names
-        assert len(session.asked) <= limits.consumers
-        assert len(session.leaving) <= 2 * limits.consumers
-        assert len(session.stalled) <= 2 * limits.consumers
-        assert len(session.failed) <= 1024
-        for half in session.halves:
-            assert len(half.handles) <= 2 * limits.consumers
-            assert len(half.deliveries) <= limits.unsettled
-        links = {id(each): each for each in (*session.names.values(), *session.asked.values())}
-        links.update({id(each): each for each in session.leaving.values()})
-        links.update({id(each): each for half in session.halves for each in half.handles.values()})
-        found = {id(each): each for half in session.halves for each in half.deliveries.values()}
-        for link in links.values():
-            assert len(link.unsettled) <= limits.unsettled
-            if link.current is not None:
-                found[id(link.current)] = link.current
-        for delivery in found.values():
-            if not delivery.link.ROLE:
-                continue
-            if not delivery.ignored:
-                octets += sum(map(len, delivery.parts))
-    assert end._sessions.transport.bodies == octets, (end._sessions.transport.bodies, octets)
-    assert octets <= limits.bodies + limits.message
-
-
 class LinkTelling(Telling):
     """Checks the ends of links, too: a link's is told before its session's, and nothing of the link after it."""
 
@@ -333,7 +297,7 @@ class Two:
                 break
             self.hear()
             for each in SIDES:
-                check_books(pair.ends[each])
+                pair.ends[each].check()
 
     def hear(self) -> None:
         """Take the events of both, none of which finds a fault of the other."""

@@ -197,6 +197,11 @@ class Connection(Handshake):
         channels = [self._zero, *self._channels.values()]
         return tuple(call.request for each in channels for call in each.calls(peer_is_client) or ())
 
+    def check(self) -> None:
+        """As that of every connection, and of the model with all its channels. Raises AssertionError."""
+        super().check()
+        self._model.check()
+
     # Commands.
 
     def open_channel(self, number: int | None = None) -> Channel:

@@ -10,12 +10,17 @@ nothing but: basic.deliver, publish and ack (0-9-1 sections 1.8.3.3, 1.8.3.7 and
 time, without `step`, for a connection that is open. Either they do what `step` does, or they change nothing and say so;
 then the caller goes by `step`, which alone says what is wrong.
 
-Between two calls:
+Between two calls, as `check` of each class says:
 
 - every key of `unsettled` is above `settled_to`, and every key of `unconfirmed` above `_confirmed_to` up to
   `publish_count`; `last_tag` may be below both, where a server counts anew;
 - `tx_settled` has tags only in a transaction, and none of them is in `unsettled`, unless its number was given again;
-- content is under way (`client_content`, `server_content`) between a method that carries it and its last octet.
+- publishes wait for confirms only in confirm mode;
+- content is under way (`client_content`, `server_content`) between a method that carries it and its last octet:
+  `received` is below `size` then, and `parts` have no more than that;
+- each call has one place, those of one method stand in the order of their places, and `_tags` counts who asks for each
+  tag; a side without calls has no `Calls`;
+- what `Limits` bounds is within them: calls, but for one whose reply was cut, and publishes that wait.
 
 Sections of 0-9-1: 1.8 (basic), 1.9 (tx); RabbitMQ's confirms are its own extension.
 """
@@ -28,6 +33,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
+from ..._ground.invariants import ensure
 from ...errors import Scope
 from ...events import Accepted, Rejected, Released
 from ..codec.violation import FRAME_ERROR, NOT_ALLOWED, RESOURCE_ERROR, SYNTAX_ERROR, Violation, too_many
@@ -180,6 +186,26 @@ class Calls:
         """Whether one of this method is open."""
         return method_id in self._by_request
 
+    def check(self, where: str) -> None:
+        """Check the module's invariants of the calls of one side, which `where` names. Raises AssertionError."""
+        tags: dict[tuple[int, str], int] = {}
+        waiting: list[Call] = []
+        for method_id, calls in self._by_request.items():
+            ensure(calls, where, "no method is kept without a call")
+            places = [self._numbers.get(each) for each in calls]
+            for each in calls:
+                ensure(method_id == each.request.ID, where, "each call is kept under its method", each.request)
+                key = _asked_tag(each.request)
+                if key is not None:
+                    tags[key] = tags.get(key, 0) + 1
+            known = [each for each in places if each is not None]
+            ensure(known == sorted(set(known)), where, "calls of one method are in the order of their places", places)
+            waiting += calls
+        ensure(set(waiting) == set(self._numbers), where, "each call has one place", len(waiting), len(self._numbers))
+        ends = self._previous, self._next
+        ensure(all([ends[0] < each < ends[1] for each in self._numbers.values()]), where, "places are given once", ends)
+        ensure(self._tags == tags, where, "`_tags` counts the calls that ask for each consumer tag", self._tags, tags)
+
 
 def _asked_tag(request: Method) -> tuple[int, str] | None:
     """The consumer tag that a request asks for, with its method."""
@@ -250,6 +276,20 @@ class ContentState:
     def checksum(self, octets: bytes) -> None:
         """The next octets of a body that this end sends in pieces."""
         self.crc = crc32(octets, self.crc)
+
+    def check(self, where: str) -> None:
+        """Check the module's invariants of content under way, which `where` names. Raises AssertionError."""
+        where = f"{where}, content of {self.method.NAME}"
+        ensure(self.state is not Content.IDLE, where, "content is under way until its last octet")
+        if self.state is Content.HEADER:
+            counts = self.size, self.received, self.counted
+            ensure(not any(counts), where, "nothing of a body counts before its header", *counts)
+        else:
+            ensure(self.received < self.size, where, "a body isn't whole yet", self.received, self.size)
+        counted = 0 if self.streaming else self.size
+        ensure(self.counted == counted, where, "a body counts as a whole, or not at all", self.counted, counted)
+        kept = sum(map(len, self.parts))
+        ensure(kept <= self.received, where, "no more of a body is kept than has come", kept, self.received)
 
 
 class ChannelState:
@@ -541,6 +581,32 @@ class ChannelState:
             else:
                 self.server_calls = calls
         calls.add(pending, first=first)
+
+    def check(self, limits: Limits) -> None:
+        """Check the module's invariants between two calls. Raises AssertionError."""
+        where = f"channel {self.number}"
+        low = [tag for tag in self.unsettled if tag <= self.settled_to]
+        ensure(not low, where, "deliveries wait above `settled_to`", self.settled_to, low)
+        wrong = [each for each in self.unconfirmed if not self._confirmed_to < each <= self.publish_count]
+        ensure(not wrong, where, "publishes wait from `_confirmed_to` to `publish_count`", wrong)
+        ensure(self.mode is Mode.CONFIRM or not self.unconfirmed, where, "publishes wait only in confirm mode")
+        ensure(self.mode is Mode.TRANSACTED or not self.tx_settled, where, "deliveries are retired in a transaction")
+        ensure(self.allowance is None or self.allowance >= 0, where, "no step is taken that isn't paid", self.allowance)
+        cancelled = len(self.cancelled or ())
+        ensure(cancelled <= _CANCELLED, where, "few of the cancelled consumers are kept", cancelled)
+        waiting = len(self.unconfirmed)
+        ensure(waiting <= limits.unconfirmed, where, "`Limits.unconfirmed` bounds publishes that wait", waiting)
+        for side, calls, content in (
+            ("client", self.client_calls, self.client_content),
+            ("server", self.server_calls, self.server_content),
+        ):
+            who = f"{where}, {side}"
+            if calls is not None:
+                ensure(len(calls) > 0, who, "a side without calls has no books of them")
+                ensure(len(calls) <= limits.calls + 1, who, "`Limits.calls` bounds calls", len(calls))
+                calls.check(who)
+            if content is not None:
+                content.check(who)
 
 
 class Step:

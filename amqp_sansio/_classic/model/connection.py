@@ -6,8 +6,10 @@ nothing outside `model` assigns any of it. `step_header` comes first, once for e
 and for one with content `header` and `body` its frames, in the order in which they were sent on a channel. They check
 everything first and change the state afterwards, so a refused unit leaves no trace.
 
-Between two calls `channels` has just the channels whose state isn't CLOSED, and `bodies` is the sum of `counted` over
-all content that is under way.
+Between two calls, as `ConnectionModel.check` says: `channels` has just the channels whose state isn't CLOSED, each
+under its number, and none before the connection's open; their number and theirs are within what was agreed on; `bodies`
+is the sum of `counted` over all content that is under way, which `Limits.bodies` bounds. Where the start wasn't seen
+(`assumed`) there may be more.
 
 Sections of 0-9-1: 2.2.4 (life-cycle), 2.3.7 (closing), 4.2.3 (channels), 4.2.6 (content).
 """
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ..._ground.invariants import ensure
 from ...endpoint import Side
 from ...errors import Scope
 from ...versions import AMQP_0_8
@@ -147,6 +150,28 @@ class ConnectionModel:
         """The connection is over, however that came."""
         self.state = Connection.END
         self.bodies = 0
+
+    def check(self) -> None:
+        """Check the module's invariants, and those of each channel. Raises AssertionError."""
+        where = f"{self.dialect.name} connection"
+        bodies = 0
+        for number, channel in self.channels.items():
+            ensure(channel.number == number, where, "each channel is kept under its number", number, channel.number)
+            ensure(channel.state is not Channel.CLOSED, where, "no channel is kept that is closed", number)
+            channel.check(self.limits)
+            bodies += sum([each.counted for each in (channel.client_content, channel.server_content) if each])
+        if not self.assumed:
+            early = self.state in BEFORE_OPEN and self.channels
+            ensure(not early, where, "channels open behind the connection", self.state, list(self.channels))
+            high = [each for each in self.channels if not 0 < each <= self.channel_max]
+            ensure(not high, where, "channel numbers are within channel-max", self.channel_max, high)
+            most = max(self.limits.channels, self.channel_max if self.dialect.counts_channels else 0)
+            ensure(len(self.channels) <= most, where, "`Limits.channels` bounds channels", len(self.channels))
+        if self.state is not Connection.END:
+            ensure(self.bodies == bodies, where, "`bodies` counts the bodies under way", self.bodies, bodies)
+            ensure(bodies <= self.limits.bodies, where, "`Limits.bodies` bounds the bodies under way", bodies)
+        ensure(self.zero.number == 0, where, "channel 0 is the connection's own", self.zero.number)
+        self.zero.check(self.limits)
 
     def new_channel(self, number: int) -> ChannelState:
         """Make the books of a channel that is being opened."""

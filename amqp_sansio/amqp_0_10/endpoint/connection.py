@@ -112,6 +112,12 @@ class Connection(Handshake):
             raise EndpointClosed(f"no session on channel {channel}", self._report)
         return session
 
+    def check(self) -> None:
+        """As that of every connection, of the sessions and of controls in pieces. Raises AssertionError."""
+        super().check()
+        self._frames.check()
+        self._sessions.check()
+
     # Commands.
 
     def open_session(self, name: bytes | str | None = None, *, timeout: int | None = 0, force: bool = False) -> Session:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from struct import Struct as Layout
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ..._ground.invariants import ensure
 from ..._ground.serial import distance
 from ...endpoint import Side
 from ...errors import CodecError, LocalProtocolError
@@ -264,6 +265,20 @@ class Incoming:
     def arriving(self) -> int | None:
         """The id of the command whose frames haven't all come."""
         return None if self._arriving is None else self._arriving.number
+
+    def check(self) -> int:
+        """Check that what is kept of a command is what has come of it; how many octets that are. For tests; raises
+        AssertionError."""
+        arriving = self._arriving
+        if arriving is None:
+            return 0
+        where = f"command {arriving.number} of session {self._state.name!r}"
+        parts = (*arriving.command, *arriving.header, *arriving.body)
+        kept = sum(map(len, parts))
+        ensure(kept == arriving.held, where, "`held` counts the octets that are kept", arriving.held, kept)
+        ensure(len(parts) <= kept, where, "no piece is empty", len(parts), kept)
+        ensure(kept <= arriving.octets, where, "no more is kept than has come", kept, arriving.octets)
+        return kept
 
     def abort(self) -> None:
         """Drop what has come of a command so far: it will come again, or never."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..._ground.free_numbers import FreeNumbers
+from ..._ground.invariants import ensure
 from ...endpoint import Side
 from ...errors import LimitExceeded, LocalProtocolError
 from ..codec import records
@@ -29,6 +30,7 @@ from ..codec.record import decode_control
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import DetachCode, framing_error, misuse
 from ..model.credit import BYTE, INFINITE, MESSAGE
+from ..model.states import Attachment
 from .channel import Channel
 from .events import SessionRequested
 from .outgoing import Transferred
@@ -363,6 +365,26 @@ class Sessions:
         self._named.clear()
         self._requested = None
 
+    def check(self) -> None:
+        """Check the sessions, and that each is here by its channel and name. For tests; raises AssertionError."""
+        transport, limits = self._transport, self._transport.limits
+        where = f"sessions of a {transport.role.value}"
+        held = 0
+        for number, controls in self._attached.items():
+            channel = controls.channel
+            ensure(channel.number == number, where, "each session is kept under its channel", number, channel.number)
+            attached = channel.state is not Attachment.DETACHED
+            ensure(attached, where, "no session is kept that has left its channel", number)
+            controls.state.check(limits)
+            held += controls.incoming.check()
+        count = len(self._attached)
+        ensure(count <= limits.channels, where, "`Limits.channels` bounds sessions", count)
+        here = set(self._attached.values())
+        lost = [name for name, each in self._named.items() if each not in here or each.state.name != name]
+        ensure(not lost, where, "what has a name is a session of that name", lost)
+        ensure(transport.bodies == held, where, "`bodies` counts what arrives", transport.bodies, held)
+        ensure(held <= limits.bodies + limits.header, where, "`Limits.bodies` bounds what arrives", held)
+
     # This end's sessions.
 
     def open(self, name: bytes | str | None, timeout: int | None, *, force: bool) -> Session:
@@ -578,6 +600,17 @@ class FrameReader:
     def agree(self, most: int) -> None:
         """Take frames of so many octets from now on (connection.tune-ok)."""
         self._most = most
+
+    def check(self) -> None:
+        """Check that controls in pieces are few, and counted. For tests; raises AssertionError."""
+        limits, where = self._limits, "controls in pieces"
+        ensure(len(self._partials) <= limits.channels + 1, where, "there is one on a channel", len(self._partials))
+        size = 0
+        for each in self._partials.values():
+            kept = sum(map(len, each.parts))
+            ensure(each.size == kept, where, "`size` counts the pieces", each.size, kept)
+            size += kept
+        ensure(size <= limits.bodies + limits.header, where, "`Limits` bounds the pieces", size)
 
     def forget_controls(self) -> None:
         """The controls whose frames haven't all come won't be put together."""

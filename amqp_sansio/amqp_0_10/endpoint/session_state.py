@@ -17,13 +17,16 @@ Between two calls:
   confirmed: `octets` is the sum of `Call.octets` over the first;
 - `executing` has the peer's commands that the application hasn't completed, in the order of their ids, all of which
   `receiving.known` has; `weight` is the sum of the octets of their bodies that came whole;
-- `untold` is how many commands of `receiving.done` the peer hasn't been told of.
+- `untold` is how many commands of `receiving.done` the peer hasn't been told of;
+- what `Limits` bounds is within them, and `streamed` has sizes of commands that are being executed only.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ..._core.snapshot import Laid
+from ..._ground.invariants import ensure
 from ..._ground.layouts import SESSION_0_10
 from ..._ground.serial import distance
 from ..._watching.ends import failed
@@ -91,14 +94,15 @@ class Call:
         self.value = value
 
 
-class SessionState:
+class SessionState(Laid):
     """What one end knows of a session; see the module's docstring.
 
     `pending` are the own calls that aren't answered, `incomplete` the events of the peer's commands that the
     application hasn't completed yet.
     """
 
-    LAYOUT = SESSION_0_10
+    _LAYOUT = SESSION_0_10
+    _WHAT = "a detached session"
 
     __slots__ = (
         "asked",
@@ -461,36 +465,35 @@ class SessionState:
     def check(self, limits: Limits) -> None:
         """Check that all that is kept is bounded by the limits, and that its octets are counted right. For tests;
         raises AssertionError."""
+        where = repr(self)
         self.sending.check()
         self.receiving.check()
         waiting = len(self.executing) + len(self.syncs)
-        assert waiting <= max(limits.requests, limits.unsettled) + 1, waiting
-        assert len(self.streamed) <= len(self.executing)
-        assert len(self.calls) <= limits.calls + 1, len(self.calls)
-        assert len(self.sending.replay) <= limits.replay + 1
-        assert self.octets == sum([each.octets for each in self.calls.values()])
-        assert self.octets <= limits.replay_octets + _LAST
+        most = max(limits.requests, limits.unsettled) + 1
+        ensure(waiting <= most, where, "`Limits.requests` and `unsettled` bound commands to execute", waiting)
+        known = self.receiving.known
+        strange = [each for each in self.executing if each not in known]
+        ensure(not strange, where, "commands to execute are known", strange)
+        sizes = set(self.streamed) <= set(self.executing)
+        ensure(sizes, where, "`streamed` has sizes of commands to execute", set(self.streamed))
+        ensure(len(self.calls) <= limits.calls + 1, where, "`Limits.calls` bounds own commands", len(self.calls))
+        replay = len(self.sending.replay)
+        ensure(replay <= limits.replay + 1, where, "`Limits.replay` bounds the commands to send again", replay)
+        octets = sum([each.octets for each in self.calls.values()])
+        ensure(self.octets == octets, where, "`octets` counts those of own commands", self.octets, octets)
+        ensure(octets <= limits.replay_octets + _LAST, where, "`Limits.replay_octets` bounds `octets`", octets)
         for books in (self.outgoing, self.incoming):
-            aside = sum([len(each) for each in books.aside.values()])
-            assert len(books.unsettled) + aside <= limits.unsettled
+            unsettled = len(books.unsettled) + sum([len(each) for each in books.aside.values()])
+            ensure(unsettled <= limits.unsettled, where, "`Limits.unsettled` bounds transfers", unsettled)
         for balances in (self.balances, self.granted):
-            assert len(balances) <= 2 * limits.consumers + 1
-            for balance in balances.values():
-                assert len(balance.stale) <= limits.calls + limits.unsettled
-        assert len(self.receiving.known.ranges) <= _RANGES
-        assert len(self.receiving.done.ranges) <= _RANGES
+            count = len(balances)
+            ensure(count <= 2 * limits.consumers + 1, where, "`Limits.consumers` bounds destinations", count)
+            stale = max([len(each.stale) for each in balances.values()], default=0)
+            ensure(stale <= limits.calls + limits.unsettled, where, "few transfers are older than a credit", stale)
+        ranges = max(len(known.ranges), len(self.receiving.done.ranges))
+        ensure(ranges <= _RANGES, where, "ids are in few ranges", ranges)
         weight = sum([len(getattr(each, "body", b"")) for each in self.executing.values()])
-        assert self.weight == weight, (self.weight, weight)
-
-    def __getstate__(self) -> tuple[int, dict[str, object]]:
-        return self.LAYOUT, {name: getattr(self, name) for name in self.__slots__}
-
-    def __setstate__(self, state: tuple[int, dict[str, object]]) -> None:
-        schema, values = state
-        if schema != self.LAYOUT:
-            raise ValueError(f"this session has layout {schema}, this release reads {self.LAYOUT}")
-        for name, value in values.items():
-            setattr(self, name, value)
+        ensure(self.weight == weight, where, "`weight` counts the octets of bodies", self.weight, weight)
 
     def __repr__(self) -> str:
         return (

@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Generic, TypeVar
 
+from ..._ground.invariants import ensure
 from ..._ground.serial import MASK, add, distance
 from ...errors import LimitExceeded, Scope
 from ..codec.sequence_set import SequenceSet
@@ -99,9 +100,11 @@ class SendState(Generic[_C]):
 
     def check(self) -> None:
         """Check the invariant. For tests; raises AssertionError."""
-        for number in self.replay:
-            assert distance(number, self.next_id) > 0, (number, self.next_id)
-            assert number not in self.completed, number
+        where, next_id = "sent commands", self.next_id
+        early = [each for each in self.replay if distance(each, next_id) <= 0]
+        ensure(not early, where, "those in `replay` lie before `next_id`", next_id, early)
+        done = [each for each in self.replay if each in self.completed]
+        ensure(not done, where, "none in `replay` is completed", done)
 
 
 class Runs:
@@ -321,10 +324,10 @@ class ReceiveState:
 
     def check(self) -> None:
         """Check the invariant. For tests; raises AssertionError."""
-        assert not self.completed - self.known.set
-        for number in self.known.set:
-            assert self.next_id is not None
-            assert distance(number, self.next_id) > 0, (number, self.next_id)
-        if self.point is not None:
-            assert self.next_id is not None
-            assert distance(self.point, self.next_id) >= 0
+        where, next_id, point = "received commands", self.next_id, self.point
+        unknown = self.completed - self.known.set
+        ensure(not unknown, where, "`done` is a part of `known`", unknown)
+        early = [each for each in self.known.set if next_id is None or distance(each, next_id) <= 0]
+        ensure(not early, where, "those in `known` lie before `next_id`", next_id, early)
+        behind = point is not None and (next_id is None or distance(point, next_id) < 0)
+        ensure(not behind, where, "`point` isn't behind `next_id`", point, next_id)

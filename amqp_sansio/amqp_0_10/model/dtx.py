@@ -26,6 +26,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 
 from ..._ground.deadlines import Deadlines
+from ..._ground.invariants import ensure
 from ..._ground.timers import Clock
 from ...errors import LocalProtocolError
 from ..codec import records
@@ -381,21 +382,30 @@ class Branches:
 
     def check(self) -> None:
         """Check that the books agree with each other and keep within `limit`. For tests; raises AssertionError."""
-        branches = self._branches
-        assert len(branches) <= self.limit
+        branches, where = self._branches, "branches"
+        ensure(len(branches) <= self.limit, where, "`limit` bounds them", len(branches))
         for xid, known in branches.items():
+            one = f"branch {xid}"
             doomed = known.state in DOOMED
-            assert doomed or bool(known.sessions) == (known.state is Branch.ACTIVE), (xid, known.state)
-            assert (xid in self._undone) == (doomed and not known.sessions), (xid, known.state)
-            assert xid not in self._deadlines or known.state in _RUNNING, (xid, known.state)
-            assert not (doomed and Association.SUSPENDED in known.sessions.values()), xid
+            active = doomed or bool(known.sessions) == (known.state is Branch.ACTIVE)
+            ensure(active, one, "a branch is active while sessions are at work in it", known.state)
+            undone = (xid in self._undone) == (doomed and not known.sessions)
+            ensure(undone, one, "what is rolled back without a word is kept until its sessions know", known.state)
+            timed = xid not in self._deadlines or known.state in _RUNNING
+            ensure(timed, one, "only a branch that isn't prepared has a deadline", known.state)
+            left = doomed and Association.SUSPENDED in known.sessions.values()
+            ensure(not left, one, "no session is suspended in a branch that is rolled back")
         for owner, session in self._sessions.items():
-            assert list(session.branches) == [xid for xid in session.branches if owner in branches[xid].sessions]
+            one = f"session {owner!r}"
+            known_here = [xid for xid in session.branches if owner in branches[xid].sessions]
+            ensure(list(session.branches) == known_here, one, "session and branch know one another")
             at_work = [xid for xid in session.branches if branches[xid].sessions[owner] is Association.ASSOCIATED]
-            assert at_work == ([] if session.current is None else [session.current])
-        assert set(self._undone) <= set(branches)
+            current = [] if session.current is None else [session.current]
+            ensure(at_work == current, one, "a session is at work in its current branch only", at_work, current)
+        ensure(set(self._undone) <= set(branches), where, "what is rolled back without a word is one of them")
         associated = sum([len(known.sessions) for known in branches.values()])
-        assert associated == sum([len(session.branches) for session in self._sessions.values()])
+        named = sum([len(session.branches) for session in self._sessions.values()])
+        ensure(associated == named, where, "each session in a branch is a known one", associated, named)
         self._deadlines.check(self.limit)
 
 

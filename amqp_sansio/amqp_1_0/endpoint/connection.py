@@ -105,6 +105,12 @@ class Connection(Handshake):
         """The session that this end sends on `channel`. Raises EndpointClosed when there is none."""
         return self._sessions.find(channel, self._report)
 
+    def check(self) -> None:
+        """As that of every connection, and of the model with all sessions, links and deliveries. Raises
+        AssertionError."""
+        super().check()
+        self._sessions.check()
+
     # Commands.
 
     def open_session(

@@ -381,12 +381,12 @@ class Link(LinkModel):
     def _leave(self, closed: bool, error: Error | None) -> None:
         session = self.session
         if self.requested is not None:
-            session.check()
+            session.check_begun()
             self._refuse(closed, error)
             return
         if self.halves[session.side].state is not ATTACHED or self.report is not None:
             return
-        session.check()
+        session.check_begun()
         self._detach(closed, error)
 
     def _refuse(self, closed: bool, error: Error | None) -> None:
@@ -565,7 +565,7 @@ class Link(LinkModel):
 
     def _check(self) -> None:
         """Raise unless the link is attached by this end."""
-        self.session.check()
+        self.session.check_begun()
         if self.halves[self.session.side].state is ATTACHED and self.report is None:
             return
         if self.requested is not None:
@@ -575,7 +575,7 @@ class Link(LinkModel):
         raise EndpointClosed(f"link {self.name!r} is detached: {self.report or 'by this end'}", self.report)
 
     def _check_requested(self) -> Attach:
-        self.session.check()
+        self.session.check_begun()
         if self.requested is None:
             raise LocalProtocolError(f"link {self.name!r} isn't waiting for an answer")
         return self.requested

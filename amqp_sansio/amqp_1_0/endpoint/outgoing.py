@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..._ground.free_numbers import FreeNumbers
+from ..._ground.invariants import ensure
 from ..._ground.serial import distance
 from ..._watching.ends import tell_abandoned
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
@@ -290,7 +291,7 @@ class SessionEnd(SessionModel):
         """
         if self.own.state is ENDED or self.report is not None:
             return
-        self.check()
+        self.check_begun()
         self.send(End(make_error(condition, description, info)))
         handles: Any = self.own.handles
         for link in handles.values():
@@ -298,7 +299,7 @@ class SessionEnd(SessionModel):
 
     def flow(self, *, echo: bool = False, properties: AmqpMap | None = None) -> None:
         """Tell the peer the state of this end, and with `echo` ask for the peer's (part 2 section 2.7.4)."""
-        self.check()
+        self.check_begun()
         self.send_flow(echo=echo, properties=properties)
 
     def _check_requested(self) -> None:
@@ -308,7 +309,7 @@ class SessionEnd(SessionModel):
 
     # For links and the connection.
 
-    def check(self) -> None:
+    def check_begun(self) -> None:
         """Raise unless this end has begun the session: EndpointClosed, LocalProtocolError."""
         self.transport.check_open()
         if self.own.state is MAPPED and self.report is None:
@@ -316,6 +317,17 @@ class SessionEnd(SessionModel):
         if self.requested is not None:
             raise LocalProtocolError(f"session {self.channel} is asked for by the peer; accept or refuse it first")
         raise EndpointClosed(f"session {self.channel} has ended: {self.report or 'by this end'}", self.report)
+
+    def check(self) -> None:
+        """As the model's, and that what this end keeps beside it is bounded. Raises AssertionError."""
+        super().check()
+        limits, where = self.transport.limits, f"session {self.channel}"
+        counts = len(self.asked), len(self.leaving), len(self.stalled)
+        ensure(counts[0] <= limits.consumers, where, "`Limits.consumers` bounds links that are asked for", counts[0])
+        ensure(counts[1] <= 2 * limits.consumers, where, "`Limits.consumers` bounds links that leave", counts[1])
+        ensure(counts[2] <= 2 * limits.consumers, where, "`Limits.consumers` bounds senders that wait", counts[2])
+        most = 4 * limits.consumers + 64
+        ensure(len(self.names) <= most, where, "`Limits.consumers` bounds names", len(self.names))
 
     def send(self, performative: Performative) -> None:
         """Send a frame. Raises LocalProtocolError, LimitExceeded, CodecError, with nothing changed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from ..._ground.free_numbers import FreeNumbers
+from ..._ground.invariants import ensure
 from ..._watching.ends import failed
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
 from ...events import By, Closed, CloseReport, Failed, Opened, Pending
@@ -28,7 +29,7 @@ from ..codec.values import Symbol
 from ..codec.violation import Violation
 from ..model.connection import ConnectionModel
 from ..model.harm import Harm
-from ..model.link_state import LinkModel, SessionViolation, is_outcome
+from ..model.link_state import LinkModel, SessionModel, SessionViolation, is_outcome
 from ..model.states import ATTACHED, ENDED, MAPPED, UNMAPPED
 from .events import DeliveryUpdated, SessionRequested, Updated
 from .link import Link, More, terminus
@@ -136,7 +137,7 @@ class Session(SessionEnd):
         return link
 
     def _new_link(self, name: str | None, sender: int, state: LinkState | None) -> Sender | Receiver:
-        self.check()
+        self.check_begun()
         if state is not None:
             if name is not None and name != state.name:
                 text = f"the state is that of link {state.name!r}, a resumed link can't be called {name!r}"
@@ -338,6 +339,20 @@ class Session(SessionEnd):
         return list(found.values())
 
 
+def _in_part(session: SessionModel) -> int:
+    """The octets of a session's messages that have come in part and are kept, counted from the deliveries."""
+    links: dict[LinkModel, None] = dict.fromkeys(session.names.values())
+    deliveries: dict[DeliveryModel, None] = {}
+    for half in session.halves:
+        links.update(dict.fromkeys(half.handles.values()))
+        deliveries.update(dict.fromkeys(half.deliveries.values()))
+    if isinstance(session, SessionEnd):
+        links.update(dict.fromkeys([*session.asked.values(), *session.leaving.values()]))
+    deliveries.update(dict.fromkeys([link.current for link in links if link.current is not None]))
+    coming = [each for each in deliveries if isinstance(each, IncomingDelivery) and not each.ignored]
+    return sum([len(part) for each in coming for part in each.parts])
+
+
 class EndpointModel(ConnectionModel):
     """The model of a connection whose sessions and links are this end's objects: it keeps them by channel, takes the
     peer's frames for them, and ends them."""
@@ -361,6 +376,23 @@ class EndpointModel(ConnectionModel):
 
     def new_session(self, initiator: int | None) -> Session:
         return Session(self.transport, initiator) if self._beginning is None else self._beginning
+
+    def check(self) -> None:
+        """As the model's, and of what this end keeps beside it: all of it is bounded, and its octets are counted.
+        Raises AssertionError."""
+        super().check()
+        limits, transport, where = self.limits, self.transport, repr(self.transport.connection)
+        sessions: dict[SessionModel, None] = dict.fromkeys(self._sessions.values())
+        for half in self.halves:
+            sessions.update(dict.fromkeys(half.channels.values()))
+        for each in self._sessions.values():
+            each.check()
+        ensure(len(self._sessions) <= 2 * limits.channels, where, "this end has few sessions", len(self._sessions))
+        wrong = [number for number, each in self._sessions.items() if each.channel != number]
+        ensure(not wrong, where, "each session of this end is kept by its channel", wrong)
+        octets = sum(map(_in_part, sessions))
+        ensure(transport.bodies == octets, where, "`bodies` counts what has come in part", transport.bodies, octets)
+        ensure(octets <= limits.bodies + limits.message, where, "`Limits.bodies` bounds what has come in part", octets)
 
     # Commands of the connection.
 

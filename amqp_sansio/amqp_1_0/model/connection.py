@@ -9,14 +9,17 @@ This module owns the halves of the connection and which session is on which chan
 of it. The first call for a side is `step_header`, and SASL comes before that; then come `open`, frames of sessions in
 the order in which they were sent, and `close` last.
 
-Between two calls a session is in `channels` of a side from its begin until its end, and of both sides while both are
-mapped; `open` is there in every state from OPEN on, unless it wasn't seen.
+Between two calls, as `check` of each class says, a session is in `channels` of a side from its begin until its end, by
+its channel there, and of both sides while both are mapped; one that a side has ended before the other has begun it
+stays, since its begin will name that channel; `open` is there in every state from OPEN on, unless it wasn't seen; and
+sessions and ended ones that are remembered are few.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ..._ground.invariants import ensure
 from ..._ground.serial import bound, later
 from ..codec import conditions
 from ..codec.frames import MIN_MAX_FRAME_SIZE
@@ -101,6 +104,23 @@ class Half:
             del self.ended_on[next(iter(self.ended_on))]
         self.ended_on[channel] = None
 
+    def check(self, side: int, limits: Limits) -> None:
+        """Check the module's invariants of the half that `side` has sent. Raises AssertionError."""
+        where = f"half of {_SIDES[side]}"
+        early = self.state in (states.Connection.START, states.Connection.HEADER)
+        ensure(self.assumed or early == (self.open is None), where, "`open` is there from OPEN on", self.state)
+        ensure(self.assumed or not (early and self.channels), where, "sessions begin behind the open", self.state)
+        ensure(len(self.ended_on) <= MOST_LEFT, where, "few ended sessions are remembered", len(self.ended_on))
+        count = len(self.channels)
+        ensure(count <= 2 * limits.channels, where, "`Limits.channels` bounds sessions", count)
+        for channel, session in self.channels.items():
+            own = session.halves[side]
+            ensure(own.channel == channel, where, "each session is kept by its channel", channel, own.channel)
+            ensure(own.state is not states.UNMAPPED, where, "a session is kept from its begin on", channel)
+            other = session.halves[1 - side].state
+            waits = own.state is not states.ENDED or other is states.UNMAPPED
+            ensure(waits, where, "a session that has ended stays for the begin that answers it", channel, other)
+
     def keep_open(self, frame: Open) -> None:
         """Keep this of the side's open, which is larger than what rules need of it."""
         self.open = frame
@@ -118,6 +138,19 @@ class ConnectionModel:
         self.halves = (Half(), Half())
         # A row of the table SASL, of both sides together.
         self.sasl = states.Sasl.START
+
+    def check(self) -> None:
+        """Check the module's invariants, and those of the sessions. Raises AssertionError."""
+        sessions: dict[SessionModel, None] = {}
+        for side, half in enumerate(self.halves):
+            half.check(side, self.limits)
+            sessions.update(dict.fromkeys(half.channels.values()))
+        for session in sessions:
+            for side, half in enumerate(self.halves):
+                own = session.halves[side]
+                here = own.state is not MAPPED or half.channels.get(own.channel) is session
+                ensure(here, "connection", "a session that a side has begun is in its channels", side, own.channel)
+            session.check()
 
     def sasl_as_told(self, state: states.Sasl) -> None:
         """The SASL exchange is here, though not all of it was seen or right."""

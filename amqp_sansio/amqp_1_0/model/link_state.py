@@ -19,7 +19,12 @@ Between two calls:
   link that isn't settled and whose first transfer has passed; of a detached link only `unsettled` surely has it;
 - `current` of a link is the delivery whose progress is SENDING, and None when there is none;
 - `window_limit` isn't beyond `window_known`, nor `credit_limit` beyond `credit_known`; None in a pair is None in both;
-- `handles` of a half has exactly the links that this side has attached.
+- `handles` of a half has exactly the links that this side has attached, each by its handle;
+- `names` has each link by its name and sending side, and no more than `_FAILED_KEPT` and `_CROSSED_KEPT` are remembered
+  of those that are gone;
+- nothing that is kept is settled, but what goes on being sent.
+
+`check` of each class says whether they hold.
 """
 
 from __future__ import annotations
@@ -27,6 +32,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from ..._ground.brevity import short, trim
+from ..._ground.invariants import ensure
 from ..._ground.serial import HALF, MASK, add, bound, distance
 from ...endpoint import Side
 from ...errors import Scope
@@ -200,6 +206,28 @@ class SessionHalf:
         """The side hasn't a link attached any more under this handle; the one that it had."""
         return self.handles.pop(handle, None)
 
+    def check(self, where: str, side: int, limits: Limits) -> None:
+        """Check the module's invariants of the half of `side`, whose session `where` names. Raises AssertionError."""
+        where = f"{where}, half of the {'client' if side == CLIENT else 'server'}"
+        unknown = (self.window_limit is None) == (self.window_known is None)
+        ensure(unknown, where, "both limits of the window are known, or none", self.window_limit, self.window_known)
+        if self.window_limit is not None and self.window_known is not None:
+            within = distance(self.window_limit, self.window_known) >= 0
+            ensure(within, where, "`window_limit` isn't beyond `window_known`", self.window_limit, self.window_known)
+        ensure(self.allowance >= 0, where, "no look at deliveries is taken that isn't paid", self.allowance)
+        kept = len(self.deliveries)
+        ensure(kept <= limits.unsettled, where, "`Limits.unsettled` bounds deliveries", kept)
+        attached = len(self.handles)
+        ensure(attached <= 2 * limits.consumers, where, "`Limits.consumers` bounds links", attached)
+        for number, delivery in self.deliveries.items():
+            ensure(delivery.delivery_id == number, where, "each delivery is kept by its id", number)
+            ensure(delivery.link.sender == side, where, "each delivery is kept in the half of its sender", number)
+            delivery.check(where)
+        for handle, link in self.handles.items():
+            half = link.halves[side]
+            ensure(half.state is ATTACHED, where, "`handles` has links that this side has attached", handle)
+            ensure(half.handle == handle, where, "each link is kept by its handle", handle, half.handle)
+
     def keep_begin(self, begin: Begin | None) -> None:
         """Keep this of the side's begin, which is larger than what rules need of it."""
         self.begin = begin
@@ -230,6 +258,26 @@ class SessionModel:
     def failed_key(name: str, sender: int) -> tuple[str, int]:
         """How `failed` names a link: it outlives the link, so long names are too much."""
         return short(name), sender
+
+    def check(self) -> None:
+        """Check the module's invariants, and those of halves, links and deliveries. Raises AssertionError."""
+        limits = self.rules.limits
+        where = f"session on channels {self.halves[CLIENT].channel} and {self.halves[SERVER].channel}"
+        ensure(len(self.failed) <= _FAILED_KEPT, where, "few links that failed are remembered", len(self.failed))
+        ensure(len(self.crossed) <= _CROSSED_KEPT, where, "few links that crossed are remembered", len(self.crossed))
+        links: dict[LinkModel, None] = {}
+        for key, link in self.names.items():
+            ensure(key == (link.name, link.sender), where, "each link is kept by its name and sender", key)
+            links[link] = None
+        for side, half in enumerate(self.halves):
+            half.check(where, side, limits)
+            links.update(dict.fromkeys(half.handles.values()))
+            for link in self.names.values():
+                here = link.halves[side].state is not ATTACHED or half.handles.get(link.halves[side].handle) is link
+                ensure(here, where, "a link that a side has attached has a handle there", link.name)
+        for link in links:
+            ensure(link.session is self, where, "each link is of this session", link.name)
+            link.check()
 
     def put_name(self, key: tuple[str, int], link: LinkModel | None) -> None:
         """A name belongs to this link, or to none."""
@@ -641,6 +689,17 @@ class DeliveryModel:
         deliveries[self.delivery_id] = self
         self.link.unsettled[self.delivery_tag] = self
 
+    def check(self, where: str) -> None:
+        """Check the module's invariants of a delivery that is kept at `where`. Raises AssertionError."""
+        where = f"{where}, delivery {self.delivery_id}"
+        link = self.link
+        open_now = not self.settled or self.progress is SENDING
+        ensure(open_now, where, "nothing that is kept is settled, but what goes on being sent", self.progress)
+        ensure(self.progress is not NOT_SENT, where, "a delivery is kept from its first transfer on", self.progress)
+        if link.is_attached:
+            known = link.unsettled.get(self.delivery_tag) is self
+            ensure(known, where, "what a session has of an attached link the link has too", self.delivery_tag)
+
     def forget(self, deliveries: dict[int, DeliveryModel]) -> None:
         """The delivery is settled: it isn't kept."""
         deliveries.pop(self.delivery_id, None)
@@ -862,6 +921,30 @@ class LinkModel:
         """Whether both sides have attached it."""
         one, other = self.halves
         return one.state is ATTACHED and other.state is ATTACHED
+
+    def check(self) -> None:
+        """Check the module's invariants. Raises AssertionError."""
+        where = f"link {self.name!r}"
+        limits = self.session.rules.limits
+        unknown = (self.credit_limit is None) == (self.credit_known is None)
+        ensure(unknown, where, "both limits of the credit are known, or none", self.credit_limit, self.credit_known)
+        if self.credit_limit is not None and self.credit_known is not None:
+            here = self.delivery_count
+            within = distance(here, self.credit_limit) <= distance(here, self.credit_known)
+            ensure(within, where, "`credit_limit` isn't beyond `credit_known`", self.credit_limit, self.credit_known)
+        ensure(self.available >= 0, where, "no less than nothing is available", self.available)
+        current: DeliveryModel | None = self.current
+        going_on = current is None or current.progress is SENDING
+        ensure(going_on, where, "`current` is the delivery that goes on being sent", current and current.progress)
+        ensure(
+            len(self.unsettled) <= limits.unsettled, where, "`Limits.unsettled` bounds what waits", len(self.unsettled)
+        )
+        deliveries = self.sending.deliveries
+        for tag, delivery in self.unsettled.items():
+            ensure(delivery.delivery_tag == tag, where, "each delivery is kept by its tag", tag)
+            if self.is_attached and delivery.progress is not NOT_SENT:
+                known = deliveries.get(delivery.delivery_id) is delivery
+                ensure(known, where, "what an attached link has its session has too", delivery.delivery_id)
 
     def error(self, side: int, condition: str, text: str, rule: str) -> SessionViolation:
         """A fault of `side` that ends the link."""

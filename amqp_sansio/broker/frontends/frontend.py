@@ -1,15 +1,21 @@
-"""Frontend: one client's connection, between the engine of its version and the model; what it may use of its hub."""
+"""Frontend: one client's connection, between the engine of its version and the model; what it may use of its hub.
+
+Between the hub's turns, as `Frontend.check` of each version says: a front end has each of its owners in the model, and
+what these hold is what it has told its client of, or is about to; the windows of the model have what the client's
+credit or prefetch leaves; its consumers are those of the model; and the engine's books are right.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from ..._ground.invariants import ensure
 from ...events import PAUSED
 from ..model.queue import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Iterable
 
     from ..._core.send_buffer import SendBuffer
     from ...endpoint import CloseHint, Endpoint
@@ -95,6 +101,20 @@ class Alarm(ABC):
     @abstractmethod
     def ring(self, hub: HubContext) -> None:
         """Do the work; `hub.now` is the time. Effects are performed afterwards."""
+
+
+class Lasting(ABC):
+    """What front ends of one version keep between connections, in `HubContext.shared`, if it has owners."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def owners(self) -> Iterable[Owner]:
+        """Return the owners in the model that it has."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Check its invariants between turns. For tests; raises AssertionError."""
 
 
 class Frontend(ABC):
@@ -211,3 +231,19 @@ class Frontend(ABC):
     @abstractmethod
     def describe(self) -> tuple[str, str]:
         """Return the user and virtual host, "" before they are known."""
+
+    @abstractmethod
+    def owners(self) -> Iterable[Owner]:
+        """Return the owners in the model that this connection has, without those that may outlive it."""
+
+    def check(self) -> None:
+        """Check the module's invariants between turns, and the engine's. For tests; raises AssertionError."""
+        for number, consumer in self.gate.consumers.items():
+            known = consumer.owner.consumers.get(number) is consumer
+            ensure(known, self, "`gate` counts for consumers that there are", number)
+        room = self.gate.octets
+        ensure(room is not None and room <= self._high, self, "`backlog_high` bounds what `gate` lets through", room)
+        self.connection.check()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of client {self.number}>"

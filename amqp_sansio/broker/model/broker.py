@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._ground.invariants import ensure
 from ..limits import BrokerLimits
 from ..snapshot import Whole
 from . import checks, commands
@@ -215,17 +216,17 @@ class Broker(Whole):
         """Count all that it counts again, while nothing is on its way: no effects to take, no work of a turn. For
         tests, since it looks at everything. Raises AssertionError where two of its books contradict each other."""
         ledger = self.ledger
-        assert not self.effects
-        assert not self.runnable
-        assert not self.dead
+        nothing = not (self.effects or self.runnable or self.dead)
+        ensure(nothing, "broker", "nothing is on its way", len(self.effects), len(self.runnable), len(self.dead))
         alive = checks.entries_of(ledger, self.transactions)
         for vhost in self.vhosts.values():
             checks.check_bindings(vhost)
+            checks.check_bounds(ledger, vhost)
             for name, queue in vhost.queues.items():
-                assert (queue.name, queue.vhost) == (name, vhost)
+                ensure((queue.name, queue.vhost) == (name, vhost), queue, "each queue is kept by its name", name)
                 checks.check_queue(ledger, queue, alive)
         for number, owner in self.owners.items():
-            assert owner.number == number
+            ensure(owner.number == number, owner, "each owner is kept by its number", number)
             checks.check_owner(ledger, self.transactions, owner)
         checks.check_transactions(ledger, self.transactions, self.pending_octets)
         checks.check_octets(ledger, alive)

@@ -42,7 +42,6 @@ from tests.kit.facing_0_10 import Facing, client_config, server_config
 from tests.kit.hostile_0_10 import Peer
 from tests.kit.play_0_10 import LIMITS, Play, config_of, facing_of
 from tests.kit.talk_0_10 import frames
-from tests.kit.using_0_10 import check_books
 
 
 def limited(side: Side, **limits: int) -> Facing:
@@ -383,7 +382,7 @@ def test_nothing_breaks_while_the_connection_opens(octets: bytes, side: Side) ->
             facing.feed(octets)
         for event in facing.events[-2:]:
             answer(facing, event, choices)
-        check_books(facing.end)
+        facing.end.check()
     facing.end.connection_lost("over", facing.now)
     facing.settle()
     closed = [event for event in facing.of(Closed) if event.scope is Scope.CONNECTION]
@@ -447,7 +446,7 @@ def test_execution_syncs_that_wait_are_bounded(side: Side) -> None:
     for _ in range(100):
         if facing.end.receive_budget > 100:
             facing.feed(raw.sync())
-        check_books(facing.end)
+        facing.end.check()
     if side is SERVER:
         facing.session.complete(0)
         facing.settle()
@@ -599,7 +598,7 @@ def test_calls_that_wait_for_their_results_are_bounded() -> None:
             continue
         facing.settle()
         facing.feed(raw.completed(number))
-        check_books(facing.end)
+        facing.end.check()
     assert refused == 2 * LIMITS.calls
 
 

@@ -17,7 +17,7 @@ from tests.kit.applications import Accepting, listen
 from tests.kit.choices import Choices
 from tests.kit.pair import SIDES
 from tests.kit.pair_1_0 import Pair, client_config, server_config
-from tests.kit.using_1_0 import COMMON, Two, check_books
+from tests.kit.using_1_0 import COMMON, Two
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
 
@@ -130,4 +130,4 @@ def test_the_octets_of_a_delivery_whose_receiver_left_are_given_back(more: str) 
     assert pair.server._sessions.transport.bodies == 0
     saved = receiver.saved_state().unsettled
     assert [each.payload for each in saved] == ([octets[:200]] if more == "cut" else [])
-    check_books(pair.server)
+    pair.server.check()

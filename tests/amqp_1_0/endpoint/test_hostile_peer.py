@@ -19,7 +19,6 @@ from tests.kit.facing import BOTH_SIDES, CLIENT, SERVER
 from tests.kit.facing_1_0 import Facing
 from tests.kit.octets_1_0 import octets_of, parse
 from tests.kit.play_1_0 import LIMITS, Play, facing_of
-from tests.kit.using_1_0 import check_books
 
 PLAYS = st.binary(min_size=300, max_size=900)
 
@@ -219,7 +218,7 @@ def test_links_that_only_one_end_closes_are_forgotten(side: Side) -> None:
     assert len(session.names) == len(session.crossed) == 64
     again = accepted(facing, session, attach("n0"))
     assert again.is_open
-    check_books(facing.end)
+    facing.end.check()
 
 
 @pytest.mark.parametrize("how", ["detach", "close", "fault", "own close"])
@@ -241,7 +240,7 @@ def test_the_octets_of_a_delivery_that_ends_with_its_link_are_given_back(side: S
         assert link.report is not None
         assert facing.end._sessions.transport.bodies == 0
         assert not session.peer.deliveries
-        check_books(facing.end)
+        facing.end.check()
     assert len(facing.of(amqp.LinkFailed)) <= 1
     assert facing.end.close_hint is CloseHint.KEEP
     pickle.dumps(facing.end)

@@ -233,6 +233,8 @@ class Model(RuleBasedStateMachine):
     def books_agree(self) -> None:
         """Both engines know the channels, deliveries and publishes that the model knows."""
         pair = self.pair
+        pair.client.check()
+        pair.server.check()
         assert sorted(pair.client.channels) == sorted(pair.server.channels) == sorted(self.books)
         for book in self.books.values():
             for channel in (book.channel, pair.peer(book.channel)):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ...._ground.invariants import ensure
 from ....amqp_0_10.codec.dialect import Dialect
 from ....amqp_0_10.model.dtx import Branches
 from ....amqp_0_10.model.execution import UNAUTHORIZED_ACCESS, ExecutionError
@@ -15,10 +16,10 @@ from ....errors import EndpointClosed, LimitExceeded
 from ...model.commands import Begin, ChangeWindows, CloseOwner, Commit, Outcome, Rollback, Settle, SetWindow
 from ...model.queue import Window
 from ...model.states import State
-from ..frontend import Alarm, Frontend
+from ..frontend import Alarm, Frontend, Lasting
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from ....amqp_0_10.codec.records import FilePublish, Xid
     from ....amqp_0_10.codec.sequence_set import SequenceSet
@@ -184,6 +185,11 @@ class Desk:
         self.staged[identifier] = content
         self.octets += content.octets + FILE_OCTETS
 
+    def check(self, where: object) -> None:
+        """Check that the octets of complete files are counted. For tests; raises AssertionError."""
+        octets = sum([each.octets + FILE_OCTETS for each in self.staged.values()])
+        ensure(self.octets == octets, where, "`octets` counts the complete files", self.octets, octets)
+
     def drop(self, identifier: str) -> FileContent | None:
         """Remove and return a file; None if there is none of that name."""
         content = self.staged.pop(identifier, None)
@@ -324,6 +330,31 @@ class ServedSession:
             del self.users[found.consumer.number]
         return found
 
+    def check(self, works: Iterable[Work | None]) -> None:
+        """Check that subscriptions are the model's, and that what the owner holds is known here; `works` are those that
+        may have settled some. For tests; raises AssertionError."""
+        ensure(not self.is_over, self, "no session is known that is over")
+        attached = (self.front is None) == (self.core is None)
+        ensure(attached, self, "both connection and engine have it, or none")
+        numbers = {each.consumer.number for each in self.subscriptions.values()}
+        ensure(set(self.users) == numbers, self, "`users` has each subscription", set(self.users), numbers)
+        strange = set(self.owner.consumers) - numbers
+        ensure(not strange, self, "each consumer of the model is a subscription", strange)
+        decided = [entry for work in (self.work, *works) if work is not None for entry in work.files]
+        desk = self.desk
+        mine = {*self.delivered.values(), *desk.unacked.values(), *[each for _, each in desk.sending], *decided}
+        lost = set(self.owner.held) - mine
+        ensure(not lost, self, "what the owner holds was sent, or is about to be", lost)
+        ensure(len(self.seen) <= self.most_seen, self, "`most_seen` bounds what was shown", len(self.seen))
+        desk.check(self)
+        core = self.core
+        if core is None or self.front is None or self.owner.number in self.front.full or not core.is_attached:
+            return
+        for (kind, name), each in self.subscriptions.items():
+            if kind == "message":
+                given, left = core.credit(name), (each.window.messages, each.window.octets)
+                ensure(left == given, self, "a subscription's window has its credit", name, left, given)
+
     def __repr__(self) -> str:
         where = "detached" if self.front is None else f"on connection {self.front.number}"
         return f"<Session {self.key[2]!r} of {self.key[1]!r}, {where}>"
@@ -358,6 +389,25 @@ class SessionFrontend(Frontend):
         """Whether the behaviour of Qpid's brokers applies where it differs from the letter."""
         dialect: Dialect = self.connection.config.dialect
         return dialect is Dialect.QPID
+
+    def owners(self) -> list[Owner]:
+        """Return none: sessions may outlive the connection, so the register has their owners."""
+        return []
+
+    def check(self) -> None:
+        """As every front end's, and that it knows its sessions."""
+        super().check()
+        for channel, session in self.attached.items():
+            core = session.core
+            ensure(session.front is self, self, "an attached session is this connection's", channel)
+            placed = core is not None and core.channel == channel
+            ensure(placed, self, "each session is kept by its channel", channel)
+            ensure(self.register.known.get(session.key) is session, self, "each session is registered", session)
+            ensure(self.owned.get(session.owner.number) is session, self, "each session is known by its owner", session)
+        here = set(self.attached.values())
+        for books in (self.owned, self.full, self.held):
+            gone = [each for each in books.values() if each not in here]
+            ensure(not gone, self, "sessions that are waited for are attached", gone)
 
     def complete(self, session: ServedSession, number: int, result: Struct | None = None) -> None:
         """Complete an executed command, or record that for when the session is resumed."""
@@ -420,7 +470,7 @@ class SessionFrontend(Frontend):
             )
 
 
-class Register:
+class Register(Lasting):
     """All sessions of a hub by key, deadlines of detached ones, and transaction branches of each virtual host."""
 
     __slots__ = ("_deadlines", "books", "hub", "known")
@@ -430,6 +480,23 @@ class Register:
         self.known: dict[Key, ServedSession] = {}
         self.books: dict[str, Book] = {}
         self._deadlines: dict[Key, float | None] = {}
+
+    def owners(self) -> list[Owner]:
+        """Return those of all sessions, attached or not."""
+        return [each.owner for each in self.known.values()]
+
+    def check(self) -> None:
+        """Check each session, and that a detached one has a deadline, or none for ever, and gets nothing."""
+        works = [each for book in self.books.values() for each in book.works.values()]
+        for key, session in self.known.items():
+            ensure(session.key == key, "sessions", "each is kept by its key", key, session.key)
+            session.check(works)
+            detached = session.front is None
+            ensure((key in self._deadlines) == detached, session, "a session has a deadline while it's detached")
+            ensure(not detached or session.gate.messages == 0, session, "a detached session's gate is shut")
+        strange = set(self._deadlines) - set(self.known)
+        ensure(not strange, "sessions", "deadlines are those of sessions", strange)
+        ensure(len(self._deadlines) <= MOST_KEPT, "sessions", "few detached ones are kept", len(self._deadlines))
 
     # Sessions.
 

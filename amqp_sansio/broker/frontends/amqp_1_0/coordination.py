@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from ...._ground.invariants import ensure
 from ....amqp_1_0 import Declare, Discharge, Rejected, Released, Resource, Symbol, TransactionalState
 from ....amqp_1_0.codec.conditions import (
     LOCAL_TRANSACTIONS,
@@ -68,6 +69,15 @@ class Coordination:
         self.own_nodes = own_nodes
         self.resource = Resource(front.connection, acquisition=True)
         self.work: dict[bytes, Work] = {}
+
+    def check(self) -> None:
+        """Check that each transaction's work is known here, in the engine and in the model. For tests; raises
+        AssertionError."""
+        known = set(self.resource.transactions)
+        ensure(set(self.work) == known, self.front, "`work` has each transaction", set(self.work), known)
+        open_now = self.front.hub.model.transactions
+        gone = [each for each, work in self.work.items() if work.transaction.number not in open_now]
+        ensure(not gone, self.front, "each transaction is open in the model", gone)
 
     # Declaring and discharging.
 

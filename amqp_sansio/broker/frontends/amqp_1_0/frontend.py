@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from ...._ground.invariants import ensure
 from ....amqp_1_0 import (
     CreditChanged,
     Delivery,
@@ -147,7 +148,23 @@ class Frontend_1_0(LinkFrontend):
     def describe(self) -> tuple[str, str]:
         return self.user, self.vhost
 
+    def check(self) -> None:
+        """As every front end's, and of its transactions and consumers."""
+        super().check()
+        if not self.has_owner or self.connection_owner.is_closed:
+            return
+        self.coordination.check()
+        numbers = {each.consumer.number for each in self.outgoing if each.consumer is not None}
+        ensure(set(self.consumers) == numbers, self, "`consumers` has those of its links", set(self.consumers), numbers)
+        waiting, pairs = len(self.management.waiting), len(self.management.requests) + len(self.management.responses)
+        ensure(waiting <= pairs, self, "answers wait for links of management", waiting, pairs)
+
     # Used by links.
+
+    def taken(self) -> list[Entry]:
+        """Return what transactions have acquired or retired."""
+        works = self.coordination.work.values()
+        return [entry for work in works for books in (work.acquired, work.retired) for entry in books.values()]
 
     @property
     def outgoing(self) -> list[OutgoingLink]:

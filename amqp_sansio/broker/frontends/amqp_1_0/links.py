@@ -5,16 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from ...._ground.invariants import ensure
 from ....amqp_1_0 import TerminusExpiryPolicy
 from ....amqp_1_0.codec.conditions import RESOURCE_LIMIT_EXCEEDED
 from ....errors import EndpointClosed
 from ...addresses import NodeKind
 from ...model.commands import CloseOwner, DeclareQueue, OpenOwner
 from ...model.faults import Fault
-from ..frontend import Alarm, Frontend
+from ..frontend import Alarm, Frontend, Lasting
 from .errors import Refusal, refusal_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ....amqp_1_0 import Connection, Delivery, LinkState, TransactionalState
     from ...addresses import Node
     from ...model.exchange import Exchange
@@ -92,6 +95,23 @@ class LinkFrontend(Frontend):
         self._connection_owner = owner
         self.hub.own(owner, self)
 
+    def owners(self) -> list[Owner]:
+        """Return that of the connection, once it is open: `Termini` has those of the links."""
+        owner = self._connection_owner
+        return [] if owner is None or owner.is_closed else [owner]
+
+    def check(self) -> None:
+        """As every front end's, and that its links are those of the engine, by their places."""
+        super().check()
+        if not self.owners():
+            ensure(not self.consumers, self, "there are no consumers without an open connection", list(self.consumers))
+            return
+        for place, node in self.links.items():
+            ensure(node.front is self, self, "a link is this connection's", place)
+            here = node.link.session.channel, node.link.handle
+            ensure(here == place, self, "each link is kept by its channel and handle", place, here)
+            ensure(node.is_attached, self, "no link is detached", place)
+
     @property
     def auto_create(self) -> bool:
         """Whether an unused plain address means a queue to be created."""
@@ -124,6 +144,10 @@ class LinkFrontend(Frontend):
             self.hub.apply(DeclareQueue(self.connection_owner, name, durable=True, compare=()))
         except Fault as fault:
             raise refusal_of(fault) from None
+
+    @abstractmethod
+    def taken(self) -> Iterable[Entry]:
+        """Return the messages that transactions have taken over from links."""
 
     @abstractmethod
     def add(self, node_link: NodeLink) -> None:
@@ -190,6 +214,12 @@ class NodeLink(ABC):
     def end(self) -> None:
         """End the terminus."""
 
+    def check(self) -> None:
+        """Check that its owner is one of the model. For tests; raises AssertionError."""
+        where = f"terminus {self.link_key}"
+        ensure(not self.owner.is_closed, where, "its owner isn't closed")
+        ensure(self.hub.model.owners.get(self.owner.number) is self.owner, where, "its owner is one of the model")
+
     def suspend(self) -> None:
         """Keep the terminus without a link."""
         self.stop()
@@ -221,7 +251,7 @@ def entity_of(node: Node, vhost: VirtualHost) -> Queue | Exchange | None:
     return vhost.exchanges.get(node.name) if node.kind is NodeKind.EXCHANGE else None
 
 
-class Termini:
+class Termini(Lasting):
     """The termini of all connections, by link: `hub.shared["1.0"]`.
 
     `attached` have a link; `kept` have none, and expire (part 3 section 3.5.6).
@@ -233,6 +263,23 @@ class Termini:
         self.names = 0
         self._passing: dict[int, dict[LinkKey, NodeLink]] = {}
         """By connection number, kept termini that end with their connection; some entries may be stale."""
+
+    def owners(self) -> list[Owner]:
+        """Return those of all termini, attached or not."""
+        return [each.owner for each in (*self.attached.values(), *self.kept.values())]
+
+    def check(self) -> None:
+        """Check each terminus, and that it is known as what it is."""
+        both = set(self.attached) & set(self.kept)
+        ensure(not both, "termini", "none is both attached and kept", both)
+        for attached, termini in ((True, self.attached), (False, self.kept)):
+            for key, node in termini.items():
+                ensure(node.link_key == key, "termini", "each is kept by its key", key, node.link_key)
+                ensure(node.is_attached == attached, "termini", "a terminus is attached, or it has a saved state", key)
+                node.check()
+        for key, node in self.attached.items():
+            place = node.link.session.channel, node.link.handle
+            ensure(node.front.links.get(place) is node, "termini", "an attached one is known by its connection", key)
 
     @property
     def lasting(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
+from ...._ground.invariants import ensure
 from ....amqp_1_0 import Accepted, LinkState, Modified, Rejected, Released, SenderSettleMode, Source, TransactionalState
 from ...model.commands import Cancel as CancelConsumer
 from ...model.commands import Grant, Outcome, Settle, SetWindow, Subscribe, UnlinkQueue
@@ -92,6 +93,32 @@ class OutgoingLink(NodeLink):
         self.draining = False
         self.txn: bytes | None = None
         self.seen: tuple[int, ...] = ()
+
+    def check(self) -> None:
+        """As every terminus's; and while it is attached, that what its owner holds is known, and that the model has the
+        client's credit."""
+        super().check()
+        if not self.is_attached:
+            return
+        where, link, front = f"terminus {self.link_key}", self.link, self.front
+        stands = link.is_attached or link.closing is not None
+        ensure(stands, where, "its link is attached, or about to end")
+        mine = [each for each in self.outbox if each.owner is not self.owner] if self.acquires else []
+        ensure(not mine, where, "what waits to be sent is the owner's", mine)
+        taken = front.taken()
+        strange = set(self.owner.held) - {*self.held.values(), *self.outbox, *taken}
+        ensure(not strange, where, "what the owner holds was sent, or is about to be", strange)
+        consumer = self.consumer
+        if consumer is None:
+            return
+        ensure(front.consumers.get(consumer.number) is self, where, "its consumer is known by its connection")
+        ensure(consumer.owner is self.owner, where, "its consumer is its owner's")
+        sending = link.waiting is not None or link.current is not None or link.resending
+        blocked = not self.outbox and (sending or not link.session.outgoing_window)
+        if link.closing is None and not blocked:
+            # Else it was stolen by another one and waits for its client's detach, or for the session's window.
+            left = 0 if self.outbox else self.credit
+            ensure(self.window.messages == left, where, "its window has its credit", self.window.messages, left)
 
     # Attaching and detaching.
 

@@ -7,6 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from ...._classic.model.channel_state import take_up_to
+from ...._ground.invariants import ensure
 from ...contents.classic import ClassicContent
 from ...model.commands import SetWindow
 from ...model.content import Filter
@@ -171,6 +172,35 @@ class ClassicChannel:
         files = [entry for consumer, entry, _ in leaving if not consumer.settles]
         return self.entries.values(), self.undecided.values(), files
 
+    def check(self, front: ChannelFrontend) -> None:
+        """Check that the model, the engine and the broker know the same of the channel. For tests; raises
+        AssertionError."""
+        where = f"channel {self.number} of {front!r}"
+        engine = self.engine
+        if engine.is_open:
+            acquired = {tag for tag, each in self.entries.items() if each.state is State.ACQUIRED}
+            lost = acquired - set(engine.unsettled)
+            ensure(not lost, where, "deliveries that the broker waits for wait in the engine", lost)
+            most = front.connection.config.limits.unsettled
+            ensure(len(self.entries) <= most, where, "`Limits.unsettled` bounds deliveries", len(self.entries))
+            tags = {tag for tag, each in self.own_consumers.items() if each.model is not None}
+            ensure(tags <= set(engine.consumers), where, "consumers of the broker are the engine's", tags)
+        leaving = [] if self.files is None else [each[1] for each in self.files.leaving]
+        mine = {*self.entries.values(), *self.undecided.values(), *leaving}
+        strange = set(self.owner.held) - mine
+        ensure(not strange, where, "what the owner holds was sent, or is about to be", strange)
+        limit = self.shared[0]
+        if limit and not self.flow_stopped:
+            left = limit - used_in(self.window, self.owner.held)
+            ensure(
+                self.window.messages == left, where, "`window` has the rest of the prefetch", self.window.messages, left
+            )
+        for tag, consumer in self.own_consumers.items():
+            ensure(consumer.tag == tag, where, "each consumer is kept by its tag", tag, consumer.tag)
+            model = consumer.model
+            known = model is not None and self.owner.consumers.get(model.number) is model
+            ensure(known, where, "each consumer is one of the model", tag)
+
     def take_up_to(self, tag: int) -> list[tuple[int, Entry]]:
         """Remove and return the deliveries up to a tag, 0 for all."""
         taken = take_up_to(self.entries, self.settled_to, tag)
@@ -187,6 +217,11 @@ def outstanding(kept: Iterable[Iterable[Entry]]) -> tuple[int, int]:
                 messages += 1
                 octets += entry.message.content.size
     return messages, octets
+
+
+def used_in(window: Window, held: Iterable[Entry]) -> int:
+    """Return how many of the messages that somebody has came through a window."""
+    return sum([each.consumer is not None and window in each.consumer.windows for each in held])
 
 
 def left_of(limit: int, used: int) -> int | None:
@@ -240,6 +275,35 @@ class ChannelFrontend(Frontend):
     def release(self) -> Release:
         """The release of RabbitMQ that the broker is."""
         return RELEASES[self.hub.settings.rabbitmq]
+
+    def owners(self) -> list[Owner]:
+        """Return the owner of the connection, once it is open, and those of its channels."""
+        if self.owner is None or self.owner.is_closed:
+            return []
+        return [self.owner, *[each.owner for each in self.channels.values()]]
+
+    def check(self) -> None:
+        """As every front end's, and of its channels."""
+        super().check()
+        if self.owner is None or self.owner.is_closed:
+            nothing = not self.channels and not self.consumers
+            ensure(nothing, self, "there are no channels without an open connection", list(self.channels))
+            return
+        found: dict[int, ClassicConsumer] = {}
+        for number, channel in self.channels.items():
+            ensure(channel.number == number, self, "each channel is kept by its number", number, channel.number)
+            if channel.engine.is_open:
+                same = number in self.connection.channels and self.connection.channel(number) is channel.engine
+                ensure(same, self, "an open channel is the engine's", number)
+            channel.check(self)
+            found.update({each.model.number: each for each in channel.own_consumers.values() if each.model})
+        ensure(
+            self.consumers == found, self, "`consumers` has those of all channels", list(self.consumers), list(found)
+        )
+        if self.whole[0]:
+            held = [each for channel in self.channels.values() for each in channel.owner.held]
+            left = self.whole[0] - used_in(self.window, held)
+            ensure(self.window.messages == left, self, "`window` has the rest for all", self.window.messages, left)
 
     @abstractmethod
     def deliver(self, consumer: ClassicConsumer, entry: Entry, redelivered: bool = False) -> None:
