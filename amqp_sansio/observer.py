@@ -174,7 +174,17 @@ class Observer(Laid):
         Raises LocalProtocolError after `finish`, and for a third sender.
         """
         octets = data if type(data) is bytes else bytes(data)
-        return self.receive_pieces((octets,) if octets else (), (at_ns,) if octets else (), sender)
+        if self._finished or sender not in self._labels:
+            self._check(sender)
+        if octets:
+            machine = self._machine
+            if self._idle and machine is not None:
+                client = sender != self._server if self._client is None else sender == self._client
+                due = machine.receive_piece(client, octets, at_ns)
+                self._idle = not due
+                return due
+            self._arrivals.append((sender, octets, 0, at_ns))
+        return True
 
     def receive_pieces(self, pieces: Sequence[bytes], times: Sequence[int], sender: str) -> bool:
         """Queue what `sender` sent in several pieces, none of them empty, each with its time, as `receive_data` does.
@@ -231,7 +241,7 @@ class Observer(Laid):
             elif gap:
                 machine.gap(client, gap, at_ns)
             else:
-                machine.receive(client, (octets,), (at_ns,))
+                machine.receive_piece(client, octets, at_ns)
             event = machine.next()
             if event is not None:
                 if self._account is not None:

@@ -50,21 +50,26 @@ class ReceiveBuffer:
         """The offset in the stream of the next octet to parse."""
         return self.consumed + self.pos
 
-    def append(self, octets: bytes) -> None:
-        """Take what arrived."""
+    @property
+    def is_due(self) -> bool:
+        """Whether as many octets are there as the parser has asked for."""
+        return len(self.data) - self.pos + self.held >= self.need
+
+    def append(self, octets: bytes) -> bool:
+        """Take what arrived; return whether it's the next to be parsed, since nothing waits in front of it."""
         if self.skipping:
             dropped = min(self.skipping, len(octets))
             self.skipping -= dropped
             self.consumed += dropped
             octets = octets[dropped:]
             if not octets:
-                return
+                return False
         if self.pos == len(self.data) and not self.parts:
             self.consumed += self.pos
             self.data = octets
             self.pos = 0
             self.need = 0
-            return
+            return True
         parts = self.parts
         self.held += len(octets)
         if len(octets) >= _SMALL:
@@ -74,6 +79,7 @@ class ReceiveBuffer:
             parts[-1] += octets
         else:
             parts.append(bytearray(octets))
+        return False
 
     def take_all(self) -> bytes:
         """Everything that is left, which isn't kept here."""

@@ -227,8 +227,15 @@ class BaseObserver(Generic[_D, _M]):
         """
         direction = self.directions[client]
         direction.receive(pieces, times)
-        buffer = direction.buffer
-        if direction.mode != IN_FRAMES or len(buffer.data) - buffer.pos + buffer.held >= buffer.need:
+        if direction.mode != IN_FRAMES or direction.buffer.is_due:
+            self.current = direction
+            return True
+        return bool(self.events)
+
+    def receive_piece(self, client: bool, octets: bytes, at_ns: int) -> bool:
+        """As `receive`, of one piece."""
+        direction = self.directions[client]
+        if direction.receive_piece(octets, at_ns) or direction.mode != IN_FRAMES or direction.buffer.is_due:
             self.current = direction
             return True
         return bool(self.events)
@@ -271,12 +278,16 @@ class BaseObserver(Generic[_D, _M]):
         if direction is None:
             return None
         while True:
-            # A fast path may read more than what was held.
-            if direction.mode == IN_FRAMES and not (direction.held_to and self.is_held(direction)):
-                event = self.fastpath(direction)
-                if event is not None:
-                    return event
-            if not self.unit(direction, False):
+            if direction.mode == IN_FRAMES:
+                # A fast path may read more than what was held.
+                if not (direction.held_to and self.is_held(direction)):
+                    event = self.fastpath(direction)
+                    if event is not None:
+                        return event
+                more = self.frame(direction)
+            else:
+                more = self.unit(direction, False)
+            if not more:
                 self.current = None
                 return events.popleft() if events else None
             if events:

@@ -58,12 +58,17 @@ class OpaqueObserver:
 
     def receive(self, client: bool, pieces: Sequence[bytes], times: Sequence[int]) -> bool:
         """Count octets; the first eight may be a protocol header. Return whether there may be an event."""
-        direction = self._directions[client]
         for octets, at_ns in zip(pieces, times, strict=True):
-            self._at_ns = at_ns
-            direction.offset += len(octets)
-            if not direction.done:
-                self._begin(direction, octets)
+            self.receive_piece(client, octets, at_ns)
+        return True
+
+    def receive_piece(self, client: bool, octets: bytes, at_ns: int) -> bool:
+        """As `receive`, of one piece."""
+        direction = self._directions[client]
+        self._at_ns = at_ns
+        direction.offset += len(octets)
+        if not direction.done:
+            self._begin(direction, octets)
         return True
 
     def _begin(self, direction: _Direction, octets: bytes) -> None:

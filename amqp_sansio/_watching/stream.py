@@ -163,6 +163,21 @@ class Direction(Generic[_K, _C]):
         self.end = end
         self.buffer.append(pieces[0] if len(pieces) == 1 else b"".join(pieces))
 
+    def receive_piece(self, octets: bytes, at_ns: int) -> bool:
+        """Queue octets that arrived at one time; return whether frames are read and nothing waits in front of them."""
+        end = self.end + len(octets)
+        self.end = end
+        marks = self.marks
+        if self.buffer.append(octets) and self.mode == IN_FRAMES and not marks and not self.contents:
+            # As `when` leaves it: what came before became units, so that nobody asks again when it came.
+            self.mark_end = end
+            self.at_ns = at_ns
+            return True
+        if marks and marks[-1][1] == at_ns:
+            marks.pop()
+        marks.append((end, at_ns))
+        return False
+
     @property
     def held(self) -> int:
         """Octets that aren't parsed, with an overhead for each further time at which some of them arrived."""

@@ -150,3 +150,28 @@ def test_nothing_is_parsed_before_an_event_is_taken(version: Version) -> None:
     assert isinstance(observer.next_event(), Observed)
     assert not isinstance(observer.next_event(), Observed)
     assert observer.held == 1
+
+
+@each_version
+@pytest.mark.parametrize("lost", [0, 500], ids=["end", "gap"])
+def test_a_message_that_breaks_off_has_the_time_of_its_last_octet(version: Version, lost: int) -> None:
+    """What came behind that, of a frame that isn't whole, is no part of it, in whatever piece it came."""
+    message = SAMPLES[version].message(1, bytes(40))
+    before = [(sender, what) for sender, what in SAMPLES[version].opened().arrivals if isinstance(what, bytes)]
+    begin = sum([len(what) for sender, what in before if sender == CLIENT])
+    seen = 0
+    for end in range(1, len(message), 3):
+        for place in {end // 3, end - 9, end - 1} & {*range(1, end)}:
+            observer = Observer(client=CLIENT)
+            for sender, octets in before:
+                observer.receive_data(octets, sender, 1)
+            take(observer)
+            arrivals: list[tuple[str, bytes | int, int]] = [
+                (CLIENT, message[:place], 2),
+                (CLIENT, message[place:end], 3),
+            ]
+            for unit in watch(observer, [*arrivals, *([(CLIENT, lost, 4)] if lost else [])]):
+                if isinstance(unit, Observed):
+                    seen += 1
+                    assert unit.at_ns == (2 if unit.offset + unit.size <= begin + place else 3), (place, end)
+    assert seen

@@ -123,6 +123,11 @@ class ClassicObserver(Source):
             self._wait_no_longer()
         return super().receive(client, pieces, times)
 
+    def receive_piece(self, client: bool, octets: bytes, at_ns: int) -> bool:
+        if self.waiting is not None and self.waiting.client is not client:
+            self._wait_no_longer()
+        return super().receive_piece(client, octets, at_ns)
+
     def gap(self, client: bool, octets: int, at_ns: int) -> None:
         self._wait_no_longer()
         super().gap(client, octets, at_ns)

@@ -46,8 +46,10 @@ class OpenIds(dict[int, _V]):
         if not self:
             return []
         ranges = ids.ranges
-        if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
-            return [number for number, _ in ranges if number in self]
+        if len(ranges) == 1:
+            number, upper = ranges[0]
+            if number == upper:
+                return [number] if number in self else []
         if len(ids) <= _FEW:
             few = [number for number in dict.fromkeys(ids) if number in self]
             return few if len(few) < 2 else sorted(few, key=lambda number: distance(few[0], number))
@@ -76,10 +78,11 @@ class OpenIds(dict[int, _V]):
 
     def add(self, number: int, value: _V) -> None:
         """Set an id that may come before others, or again."""
-        # Most ids come behind all others: two comparisons, without a call of `distance`, find that out.
-        newest = self._order[-1] if self._order else number - 1
-        last = next(reversed(self)) if self else number - 1
-        if 0 < (number - newest) & MASK < HALF and 0 < (number - last) & MASK < HALF:
+        # Most ids come behind all others: comparisons without a call of `distance` find that out.
+        order = self._order
+        if (not order or 0 < (number - order[-1]) & MASK < HALF) and (
+            not self or 0 < (number - next(reversed(self))) & MASK < HALF
+        ):
             self[number] = value
         else:
             self.put_back({number: value})

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from ..._ground.brevity import trim
-from ..._ground.serial import add
+from ..._ground.serial import MASK
 from ..._ground.state_table import Table, TableEnum
 from ...endpoint import Side
 from ..codec import records
@@ -346,7 +346,7 @@ class WholeHalf(SessionHalf):
         seen = self._SEEN.get(kind)
         if seen is not None:
             seen(self, number, command, sizes)
-        self.next_id = add(number, 1)
+        self.next_id = (number + 1) & MASK
         if not broken:
             return broken
         self.broken = []
@@ -392,8 +392,9 @@ class WholeHalf(SessionHalf):
         octets = sum(sizes)
         name = command.destination or ""
         self.transit[number] = (name, octets)
-        for gone in trim(self.transit, self.most).values():
-            client.credit.restore(*gone)
+        if len(self.transit) > self.most:
+            for gone in trim(self.transit, self.most).values():
+                client.credit.restore(*gone)
         self.tolerate(client.credit.spend(name, octets))
 
     def _settle(self, number: int, command: Settling, sizes: tuple[int, int]) -> None:

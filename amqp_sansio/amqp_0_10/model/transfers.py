@@ -254,9 +254,11 @@ class SeenTransfers(Transfers):
     def transfer(self, number: int, command: records.MessageTransfer, pending: Pending[object] | None = None) -> None:
         """A message is transferred; some recipients accept what wants no word."""
         state = Transfer.NOT_ACQUIRED if command.acquire_mode else Transfer.ACQUIRED
-        self.unsettled[number] = Entry(state, pending)
-        for oldest in trim(self.unsettled, self.limit):
-            self.floor = later(self.floor, add(oldest, 1))
+        unsettled = self.unsettled
+        unsettled[number] = Entry(state, pending)
+        if len(unsettled) > self.limit:
+            for oldest in trim(unsettled, self.limit):
+                self.floor = later(self.floor, add(oldest, 1))
 
     def settle(self, command: Settling, next_id: int, *, aside: bool) -> Violation | None:
         """The recipient settles messages, each of them once; the rule that this breaks.

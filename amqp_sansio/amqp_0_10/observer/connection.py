@@ -8,6 +8,7 @@ sections 3, 4.3 and 4.4).
 from __future__ import annotations
 
 from struct import Struct as Layout
+from struct import error as StructError
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..._ground.brevity import treated
@@ -32,6 +33,8 @@ _FAULTS: Final = 32
 """Broken rules of one message's frames that are told; a message may have any number of frames."""
 _frame: Final = Layout(">HHII").unpack_from
 """Flags and segment type, size, track and channel behind the reserved octet, four reserved octets."""
+_FRAME_HEADER: Final = frames.FRAME_HEADER_SIZE
+_BODY: Final = frames.BODY_FRAME
 _LAST: Final = frames.LAST_SEGMENT << 8
 _TRACKS: Final = {
     frames.WHOLE << 8 | frames.CONTROL: frames.CONTROL_TRACK,
@@ -105,7 +108,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
     def fastpath(self, direction: Direction, /) -> Observed | None:
         """The unit of a control, or of a command with its message, each of whose segments is one frame."""
         buffer = direction.buffer
-        if not buffer.want(frames.FRAME_HEADER_SIZE):
+        if len(buffer.data) - buffer.pos < _FRAME_HEADER and not buffer.want(_FRAME_HEADER):
             return None
         data, begin = buffer.data, buffer.pos
         length = len(data)
@@ -114,20 +117,22 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         first, header, body = b"", None, None
         at, segment, place = begin, 0, 0
         while not segment & _LAST:
-            if at + frames.FRAME_HEADER_SIZE > length:
+            try:
+                segment, size, where, tail = _frame(data, at)
+            except StructError:
+                # The next frame isn't there yet.
                 return None
-            segment, size, where, tail = _frame(data, at)
             stop = at + size
-            if tail or not frames.FRAME_HEADER_SIZE <= size <= most or stop > length:
+            if tail or size > most or stop > length or size < _FRAME_HEADER:
                 return None
-            payload = data[at + frames.FRAME_HEADER_SIZE : stop]
+            payload = data[at + _FRAME_HEADER : stop]
             if at == begin:
                 if _TRACKS.get(segment) != where >> 16:
                     return None
                 first, place = payload, where
             elif where != place:
                 return None
-            elif segment == frames.BODY_FRAME:
+            elif segment == _BODY:
                 body = payload
             elif segment | _LAST == _HEADER and header is None:
                 header = payload
@@ -136,20 +141,22 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             at = stop
         track, channel = place >> 16, place & 0xFFFF
         octets = 0 if body is None else len(body)
+        size = at - begin
+        contents = direction.contents
         if (
             self.faults
-            or (channel, track) in direction.contents
-            or len(direction.contents) >= 2 * limits.channels
+            or (contents and (channel, track) in contents)
+            or len(contents) >= 2 * limits.channels
             or (track and model.is_pointed(direction.number, channel))
-            or len(first) > limits.header
-            or (header is not None and len(header) > limits.header)
+            or (size > limits.header and max(len(first), len(header or b"")) > limits.header)
             or octets > limits.message
-            or self.bodies + at - begin > limits.bodies
+            or self.bodies + size > limits.bodies
         ):
             return None
         if direction.doubted:
             direction.begun.add((channel, track))
         offset = buffer.consumed + begin
+        end = offset + size
         buffer.pos = at
         read = direction.first_of(track, first, offset, self.faults)
         digest = None
@@ -168,9 +175,9 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             octets,
             digest,
             offset,
-            at - begin,
+            size,
             0,
-            direction.when(buffer.consumed + at),
+            direction.at_ns if end <= direction.mark_end else direction.when(end),
         )
         if self.faults or model.faults:
             self._tell(direction, event, offset)

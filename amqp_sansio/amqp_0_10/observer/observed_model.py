@@ -53,6 +53,8 @@ _REQUESTS: Final = {
 """The requests that each control or command may answer."""
 _CORRELATED: Final = frozenset({kind for kind in COMMANDS.values() if _RESPONSES[kind.NAME] or kind.NAME in _REQUESTS})
 """Commands that another one answers, or that answer one."""
+_WITH_RESULT: Final = frozenset({kind for kind in COMMANDS.values() if kind.RESULT})
+"""Commands that the other side answers with a result."""
 _ENDING: Final = (records.ExecutionResult, records.ExecutionException)
 _SIDES: Final = (Side.SERVER, Side.CLIENT)
 _IN_USE: Final = "message.subscribe/unique-destination"
@@ -122,8 +124,9 @@ class Half:
             self.due[number] = unit
         elif self.due:
             self.due.pop(number, None)
-        for oldest in trim(sent, most):
-            self.due.pop(oldest, None)
+        if len(sent) > most:
+            for oldest in trim(sent, most):
+                self.due.pop(oldest, None)
 
     def begin(self, whole: WholeHalf) -> None:
         """A new session begins, all of which is known."""
@@ -450,11 +453,17 @@ class ObservedModel:
             other.due.pop(command.command_id, None)
         elif kind in _CORRELATED:
             answers = self._correlate(half, other, name, command, seq)
-        properties, octets, _ = content
-        self._judge(half, command, (0 if properties is None else len(properties.raw), octets))
+        whole = half.whole
+        if whole is None or number is None or kind is bytes:
+            self._judge_alone(half, command)
+        else:
+            properties, octets, _ = content
+            broken = whole.take(number, command, (0 if properties is None else len(properties.raw), octets))
+            if broken:
+                self._report(*[each for each in broken if not half.told or each.rule != _IN_USE])
         if number is not None:
             half.next_id = (number + 1) & MASK
-            half.keep(number, seq, bool(getattr(command, "RESULT", "")) and not self.blind, self.limits.calls)
+            half.keep(number, seq, kind in _WITH_RESULT and not self.blind, self.limits.calls)
         context = None
         if self.messages.concerns(name):
             context = self.messages.take(channel, Step(seq, side == CLIENT, command, number, answers, content))
@@ -467,15 +476,11 @@ class ObservedModel:
             self._ask(half.asked, name, seq)
         return answers
 
-    def _judge(self, half: Half, command: object, sizes: tuple[int, int]) -> None:
-        """Step the model for a command on its session, and report the rule that it breaks."""
-        whole, number = half.whole, half.next_id
-        if whole is not None and (number is None or command.__class__ is bytes):
+    def _judge_alone(self, half: Half, command: object) -> None:
+        """Step the model for a command on a session of which not all is known, or no more from now on; report the rule
+        that it breaks."""
+        if half.whole is not None:
             half.forget()
-        elif whole is not None and number is not None:
-            broken = whole.take(number, command, sizes)
-            if broken:
-                self._report(*[each for each in broken if not half.told or each.rule != _IN_USE])
         elif isinstance(command, (records.MessageSubscribe, records.MessageCancel)):
             try:
                 half.begun.step(command)

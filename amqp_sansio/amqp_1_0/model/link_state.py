@@ -472,13 +472,8 @@ class SessionModel:
         if first != last:
             return self._take_usual_range(side, deliveries, first, last, state)
         delivery = deliveries.get(first)
-        if delivery is None or not delivery.is_usual(side):
+        if delivery is None or not delivery.take_usual_settlement(side, deliveries, state):
             return None
-        if state is not None:
-            delivery.states[side] = state
-        delivery.settled = True
-        del deliveries[first]
-        del delivery.link.unsettled[delivery.delivery_tag]
         return [delivery]
 
     def _take_usual_range(
@@ -620,6 +615,18 @@ class DeliveryModel:
             and not self.rcv_settle_mode
             and link.unsettled.get(self.delivery_tag) is self
         )
+
+    def take_usual_settlement(self, side: int, deliveries: dict[int, DeliveryModel], state: State | None) -> bool:
+        """`side` settles it, as `SessionModel.take_usual_disposition` of this delivery alone; `deliveries` are those of
+        its sender."""
+        if not self.is_usual(side):
+            return False
+        if state is not None:
+            self.states[side] = state
+        self.settled = True
+        del deliveries[self.delivery_id]
+        del self.link.unsettled[self.delivery_tag]
+        return True
 
     def say(self, side: int, state: State | None, settled: bool | None) -> None:
         """A side tells a state, or none, and whether the delivery is settled, which can't be taken back."""

@@ -122,7 +122,9 @@ def _transfer(
         return None
     # The sections before the body, and where its octets begin: one data section that ends the message.
     payload = data[start:end]
-    at, begin, size = body_of(payload)
+    good = direction.good
+    known = len(good) if payload.startswith(good) else 0
+    at, begin, size = body_of(payload, known)
     if begin + size != octets:
         return None
     head = payload[:at]
@@ -132,7 +134,7 @@ def _transfer(
     message = Message.from_wire(head if content is None else payload)
     if at == begin:
         check_message(payload)
-    elif head != direction.good:
+    elif at != known:
         # The same octets needn't be checked again.
         message.check()
         if len(head) <= KEPT:
@@ -182,7 +184,8 @@ def _disposition(
         return None
     number = direction.number
     owner = 1 - number if frame.role else number
-    delivery = session.halves[owner].deliveries.get(first)
+    deliveries = session.halves[owner].deliveries
+    delivery = deliveries.get(first)
     if not isinstance(delivery, ObservedDelivery):
         return None
     link = delivery.link
@@ -193,7 +196,7 @@ def _disposition(
         return None
     if not isinstance(link, ObservedLink) or link.origin is None or link.suspended:
         return None
-    if session.take_usual_disposition(number, frame.role, first, first, state) is None:
+    if not delivery.take_usual_settlement(number, deliveries, state):
         return None
     settles: Settlements = ()
     if delivery.unit is not None:

@@ -10,12 +10,22 @@ from typing import Final
 
 from ..._watching.stream import PROVEN, REFUTED
 from ..codec.decode import WIDTHS
+from ..codec.fastpath import read_start
 from ..codec.octets import READ_U32
 from ..codec.sections import AMQP_SEQUENCE, AMQP_VALUE, BINARIES, DATA, SYMBOLS
 from .resync import Descriptors
 
 _DESCRIPTORS: Final = Descriptors(SYMBOLS)
 _OTHER: Final = (0, 0, -1)
+_LISTS: Final = (0x5370, 0x5373)
+"""The begins of a header and properties; those of the other sections before a body, which are maps."""
+_MAPS: Final = (0x5371, 0x5372, 0x5374)
+_SHORT: Final = frozenset([*[each << 8 | 0xC0 for each in _LISTS], *[each << 8 | 0xC1 for each in _MAPS]])
+_LONG: Final = frozenset([each | 0x10 for each in _SHORT])
+_EMPTY: Final = frozenset([each << 8 | 0x45 for each in _LISTS])
+_DATA_8: Final = 0x5375A0
+_DATA_32: Final = 0x5375B0
+_VALUE: Final = 0x5377
 _KINDS: Final = {DATA: "data", AMQP_SEQUENCE: "sequence", AMQP_VALUE: "value"}
 
 
@@ -136,39 +146,32 @@ class Sections:
         return pos + size
 
 
-def body_of(payload: bytes) -> tuple[int, int, int]:
+def body_of(payload: bytes, pos: int = 0) -> tuple[int, int, int]:
     """Where the body of a message begins, where its octets do, and how many these are; its section is the last one.
 
-    Raises IndexError or struct.error, or gives sizes that don't fit, for a message of another kind or with a footer.
+    The octets up to `pos` are whole sections, which aren't looked at.
+
+    Raises struct.error, or gives sizes that don't fit, for a message of another kind or with a footer.
 
     >>> body_of(b"\\x00Sp\\xc0\\x02\\x01\\x41\\x00Su\\xa0\\x01x")
     (7, 12, 1)
     """
-    pos = 0
     while True:
-        code = payload[pos + 3]
-        if payload[pos + 1] != 0x53:
-            return _OTHER
-        section = payload[pos + 2]
-        if section >= DATA:
-            break
-        if code == 0xC0 or code == 0xC1:
-            pos += 5 + payload[pos + 4]
-        elif code == 0xD0 or code == 0xD1:
+        word, size = read_start(payload, pos)
+        if word in _SHORT:
+            pos += 5 + size
+        elif word in _LONG:
             pos += 8 + READ_U32(payload, pos + 4)[0]
-        elif code == 0x45:
+        elif word in _EMPTY:
             pos += 4
         else:
-            return _OTHER
-    if payload[pos] or code < 0xA0:
+            break
+    if word == _DATA_8:
+        return pos, pos + 5, size
+    if word == _DATA_32:
+        return pos, pos + 8, READ_U32(payload, pos + 4)[0]
+    code = word & 0xFF
+    if word >> 8 != _VALUE or code < 0xA0:
         return _OTHER
-    if code & 0x10:
-        begin, size = pos + 8, READ_U32(payload, pos + 4)[0]
-    else:
-        begin, size = pos + 5, payload[pos + 4]
-    if section == DATA:
-        return (pos, begin, size) if code in BINARIES else _OTHER
-    if section == AMQP_VALUE:
-        # A body that is no data is its encoded section.
-        return pos, pos, begin + size - pos
-    return _OTHER
+    # A body that is no data is its encoded section. Of its two size classes the higher one has four octets of size.
+    return pos, pos, 8 + READ_U32(payload, pos + 4)[0] if code & 0x10 else 5 + size
