@@ -172,16 +172,25 @@ class ConsumerInbox(Inbox[Delivery]):
 
     def extend(self, items: list[Delivery]) -> None:
         """Add deliveries that came together."""
+        waiting = self.items
+        octets = 0
         at_once = not self.counted
         if self.counted and not self.dropped and self.error is None:
             octets = self.octets + sum([len(each.body) for each in items])
-            at_once = len(self.items) + len(items) < self.limit and octets < inboxes.FULL_OCTETS
-            self.octets = octets if at_once else self.octets
+            # Up to the bound where an inbox ends they only fill it, whichever of them does.
+            at_once = (
+                len(waiting) + len(items) < self.limit * inboxes.OVERRUN
+                and octets < inboxes.FULL_OCTETS * inboxes.OVERRUN
+            )
         if at_once:
-            self.items.extend(items)
+            waiting.extend(items)
+            if self.counted:
+                self.octets = octets
+                if len(waiting) >= self.limit or octets >= inboxes.FULL_OCTETS:
+                    self.fill()
         else:
             for item in items:
-                self.items.append(item)
+                waiting.append(item)
                 self.count(item)
         for _ in items[: len(self.sleepers)]:
             self.wake()
