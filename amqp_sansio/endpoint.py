@@ -17,10 +17,12 @@ class Side(Enum):
     CLIENT = "client"
     SERVER = "server"
 
-    @property
-    def other(self) -> Side:
-        """The opposite side."""
-        return Side.SERVER if self is Side.CLIENT else Side.CLIENT
+    other: Side
+    """The opposite side."""
+
+
+Side.CLIENT.other = Side.SERVER
+Side.SERVER.other = Side.CLIENT
 
 
 Role = Side

@@ -60,7 +60,7 @@ def next_frame(buffer: ReceiveBuffer, version: Version, body_max: int, other_max
     `body_max` and `other_max` bound the payload of body frames and of all others, in octets; they are checked before a
     payload is waited for. Raises Violation, with a frame that is too large dropped, others left where they are.
     """
-    if not buffer.want(7):
+    if len(buffer.data) - buffer.pos < 7 and not buffer.want(7):
         return None
     data = buffer.data
     pos = buffer.pos

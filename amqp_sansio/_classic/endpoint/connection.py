@@ -159,7 +159,7 @@ class Connection(Handshake):
                 if self._ending is None:
                     return NEED_DATA
         signal: Signal = NEED_DATA
-        while self._waiting_for is None and not self._requests_full():
+        while self._waiting_for is None and (self._full_channel is None or not self._requests_full()):
             if not self._receive_unit():
                 break
             if events:
@@ -261,7 +261,7 @@ class Connection(Handshake):
         if self._report is not None:
             return False
         buffer = self._buffer
-        self._unit_offset = buffer.offset
+        self._unit_offset = buffer.consumed + buffer.pos
         self._unit_channel = 0
         self._unit_method = 0
         frame: Frame | None = None
@@ -375,7 +375,9 @@ class Connection(Handshake):
         class_id, weight, size = CONTENT_HEADER.unpack_from(data, start)
         raw = data[start + 12 : end]
         channel = self._channels.get(number)
-        streaming = isinstance(channel, Channel) and self._streams(channel, size)
+        threshold = self.config.stream_above
+        large = threshold is not None and size > threshold
+        streaming = large and isinstance(channel, Channel) and self._streams(channel)
         content = self._model.header(self.role.other, number, class_id, weight, size, raw, streaming)
         if content is None or channel is None:
             return
@@ -392,11 +394,8 @@ class Connection(Handshake):
         elif not size:
             self._end_content(number, content, b"")
 
-    def _streams(self, channel: Channel, size: int) -> bool:
-        """Whether a body comes in pieces. One that was returned doesn't: it must be compared with its publish."""
-        threshold = self.config.stream_above
-        if threshold is None or size <= threshold:
-            return False
+    def _streams(self, channel: Channel) -> bool:
+        """Whether a large body comes in pieces. One that was returned doesn't: it must be compared with its publish."""
         content = channel.content(self.role is Side.SERVER)
         return content is not None and content.method.NAME != "basic.return"
 

@@ -36,14 +36,14 @@ from zlib import crc32
 from ..._ground.invariants import ensure
 from ...errors import Scope
 from ...events import Accepted, Rejected, Released
-from ..codec.violation import FRAME_ERROR, NOT_ALLOWED, RESOURCE_ERROR, SYNTAX_ERROR, Violation, too_many
+from ..codec.violation import FRAME_ERROR, NOT_ALLOWED, RESOURCE_ERROR, SYNTAX_ERROR, Violation, codes_of, too_many
 from .states import CONTENT, Content, ContentInput, Mode
 from .states import Channel as State
 
 if TYPE_CHECKING:
     from ...limits import Limits
+    from ...versions import Version
     from ..codec.method import Method
-    from ..codec.violation import Codes
 
 ACCEPTED: Final = Accepted()
 REJECTED: Final = Rejected()
@@ -617,7 +617,6 @@ class Step:
         "channel",
         "channels",
         "client",
-        "codes",
         "committed",
         "exact",
         "limits",
@@ -628,6 +627,7 @@ class Step:
         "settled",
         "size",
         "token",
+        "version",
     )
 
     def __init__(
@@ -637,7 +637,7 @@ class Step:
         method: Method,
         answered: Call | None,
         token: Any,
-        codes: Codes,
+        version: Version,
         limits: Limits,
     ) -> None:
         # The channel, who sends the method, and the method.
@@ -648,8 +648,8 @@ class Step:
         self.answered: Any = answered
         # As `Call.token`, of what the method opens.
         self.token = token
-        # The reply codes of the version, and the bounds.
-        self.codes = codes
+        # The version, by which reply codes differ, and the bounds.
+        self.version = version
         self.limits = limits
         # All channels of the connection, where what is wrong with one may be right on another.
         self.channels: Mapping[int, ChannelState] = _NONE
@@ -777,7 +777,7 @@ def _unknown_tag(step: Step, tag: int) -> Violation:
         f"unknown delivery tag {tag}: {step.method.NAME}, but no delivery with tag {tag} is open on channel "
         f"{channel.number}: {why}"
     )
-    return Violation(step.codes.unknown_tag, text, rule="basic.ack/unknown-tag", scope=Scope.CHANNEL)
+    return Violation(codes_of(step.version).unknown_tag, text, rule="basic.ack/unknown-tag", scope=Scope.CHANNEL)
 
 
 def _confirm(step: Step, tag: int, multiple: bool, outcome: Outcome) -> None:
@@ -797,7 +797,7 @@ def _confirm(step: Step, tag: int, multiple: bool, outcome: Outcome) -> None:
 
 def _unknown_confirm(step: Step, tag: int) -> Violation:
     text = f"{step.method.NAME}: publish {tag} is not waiting for a confirm on channel {step.channel.number}"
-    return Violation(step.codes.unknown_tag, text, rule="rabbitmq/basic.ack.exists", scope=Scope.CHANNEL)
+    return Violation(codes_of(step.version).unknown_tag, text, rule="rabbitmq/basic.ack.exists", scope=Scope.CHANNEL)
 
 
 def _ack(step: Step) -> None:
@@ -824,8 +824,9 @@ def _current_queue(step: Step) -> None:
         return
     name, number = step.method.NAME, step.channel.number
     text = f"{name} without a queue name on channel {number}, where no queue was declared"
-    scope = Scope.CHANNEL if step.codes.no_queue < 500 else Scope.CONNECTION
-    raise Violation(step.codes.no_queue, text, rule=f"{name}/no-current-queue", scope=scope)
+    code = codes_of(step.version).no_queue
+    scope = Scope.CHANNEL if code < 500 else Scope.CONNECTION
+    raise Violation(code, text, rule=f"{name}/no-current-queue", scope=scope)
 
 
 def _open_ok(step: Step) -> None:

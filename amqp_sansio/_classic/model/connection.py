@@ -71,6 +71,7 @@ _CLOSED: Final = "channel/closed-when"
 # A member of an enumeration takes longer to get from its class than all else that a check of it does.
 _OPEN: Final = Connection.OPEN
 _CHANNEL_OPEN: Final = Channel.OPEN
+_HEADER: Final = Content.HEADER
 _BODY: Final = Content.BODY
 CLOSES: Final = ("connection.close", "connection.close-ok")
 CHANNEL_CLOSES: Final = ("channel.close", "channel.close-ok")
@@ -180,7 +181,7 @@ class ConnectionModel:
     def step_header(self, side: Side) -> None:
         """`side` sends a protocol header."""
         given = ConnectionInput.C_HEADER if side is Side.CLIENT else ConnectionInput.S_HEADER
-        self.state = self._next(given, "protocol header")
+        self.state = CONNECTION[self.state].get(given) or self._unforeseen(given, "protocol header")
 
     def step(
         self, side: Side, number: int, method: Method, token: object = None, whole: bool = True, size: int | None = None
@@ -194,7 +195,7 @@ class ConnectionModel:
         if side not in self.dialect.senders[method.ID]:
             rule = "connection/life-cycle" if method.CLASS_ID == CONNECTION_CLASS else "connection/error-scope"
             raise Violation(COMMAND_INVALID, f"{method.NAME} is not for the {side.value} to send", rule=rule)
-        if self.discards(None, client) and method.NAME not in CLOSES:
+        if self.state in CONNECTION_DISCARDS[client] and method.NAME not in CLOSES:
             return None
         if method.CLASS_ID == CONNECTION_CLASS:
             return self._step_connection(client, number, method, token)
@@ -203,16 +204,17 @@ class ConnectionModel:
             if method.HAS_CONTENT:
                 raise Violation(CHANNEL_ERROR, text, rule="wire/content-channel-zero")
             raise Violation(COMMAND_INVALID, text, rule="wire/channel-zero")
-        self._next(CONNECTION_OTHER[client], method.NAME)
+        if CONNECTION_OTHER[client] not in CONNECTION[self.state]:
+            self._unforeseen(CONNECTION_OTHER[client], method.NAME)
         other = CHANNEL_OTHER[client]
         inputs = CHANNEL_INPUTS.get(method.NAME)
         given = (inputs and inputs[not client]) or other
         channel = self.channels.get(number)
         if channel is None:
             channel = self._unopened(number, given, method)
-        elif method.NAME not in CHANNEL_CLOSES and self.discards(channel, client):
+        elif channel.state in CHANNEL_DISCARDS[client] and method.NAME not in CHANNEL_CLOSES:
             return None
-        after = self._channel_after(channel, given, method)
+        after = CHANNEL[channel.state].get(given) or self._unforeseen_of(channel, given, method)
         content = self._step_content(channel, client, method, given)
         step = self._books(channel, client, method, token, size)
         channel.state = after
@@ -243,10 +245,9 @@ class ConnectionModel:
         pieces, so its size doesn't count against `Limits`.
         """
         client = side is Side.CLIENT
-        channel = self._content_channel(client, number, "content header")
-        if channel is None:
+        content = self._under_way(client, number, _HEADER, "content header")
+        if content is None:
             return None
-        content = self._content(channel, client, Content.HEADER, "content header")
         if class_id != content.method.CLASS_ID:
             text = f"content header of class {class_id} after {content.method.NAME} (class {content.method.CLASS_ID})"
             raise Violation(FRAME_ERROR, text, rule="wire/content-class")
@@ -255,29 +256,29 @@ class ConnectionModel:
             if self.dialect.version is AMQP_0_8:
                 raise Violation(NOT_IMPLEMENTED, text, rule="wire/structured-optional")
             raise Violation(codes_of(self.dialect.version).unexpected_frame, text, rule="wire/content-weight")
-        check_staged(content.answered, size)
-        if not streaming:
-            self._check_size(size)
+        if content.answered is not None:
+            check_staged(content.answered, size)
+        if not streaming and not self.has_room(size):
+            raise self._no_room(size)
         content.announce(size, properties, streaming)
         self.bodies += content.counted
         if not size:
-            self._end_content(channel, client, content)
+            self._end_content(self.channels[number], client, content)
         return content
 
     def body(self, side: Side, number: int, length: int) -> ContentState | None:
         """`side` sends a body frame with `length` octets; None when it is discarded. Raises Violation."""
         client = side is Side.CLIENT
-        channel = self._content_channel(client, number, "content body")
-        if channel is None:
+        content = self._under_way(client, number, _BODY, "content body")
+        if content is None:
             return None
-        content = self._content(channel, client, Content.BODY, "content body")
         received = content.received + length
         if received > content.size:
             raise misplaced(self.dialect.version, f"body of {received} octets where {content.size} were announced")
         content.received = received
         if received == content.size:
             content.state = CONTENT[content.state][ContentInput.LAST_BODY]
-            self._end_content(channel, client, content)
+            self._end_content(self.channels[number], client, content)
         return content
 
     # The usual delivery of an open connection whose body comes later than its header: `step`, `header` and `body` in
@@ -322,12 +323,10 @@ class ConnectionModel:
             return channel.state in CHANNEL_DISCARDS[client]
         return self.state in CONNECTION_DISCARDS[client]
 
-    def _next(self, given: ConnectionInput, what: str) -> Connection:
-        after = CONNECTION[self.state].get(given)
-        if after is None:
-            code = SILENT if self.state in BEFORE_OPEN else COMMAND_INVALID
-            raise Violation(code, f"{what} while the connection is {self.state.value}", rule="connection/life-cycle")
-        return after
+    def _unforeseen(self, given: ConnectionInput, what: str) -> Connection:
+        """The state after what the table has no row for: there is none. Raises Violation."""
+        code = SILENT if self.state in BEFORE_OPEN else COMMAND_INVALID
+        raise Violation(code, f"{what} while the connection is {self.state.value}", rule="connection/life-cycle")
 
     def _step_connection(self, client: bool, number: int, method: Method, token: object) -> Step:
         if number:
@@ -335,12 +334,12 @@ class ConnectionModel:
         other = CONNECTION_OTHER[client]
         inputs = CONNECTION_INPUTS.get(method.NAME)
         given = (inputs and inputs[not client]) or other
-        after = self._next(given, method.NAME)
+        after = CONNECTION[self.state].get(given) or self._unforeseen(given, method.NAME)
         if given is other:
             step = self._books(self.zero, client, method, token)
         else:
             check_values(self.dialect, method)
-            step = Step(self.zero, client, method, None, token, codes_of(self.dialect.version), self.limits)
+            step = Step(self.zero, client, method, None, token, self.dialect.version, self.limits)
         self.state = after
         return step
 
@@ -364,12 +363,10 @@ class ConnectionModel:
         if len(self.channels) >= self.limits.channels:
             raise too_many(f"{len(self.channels)} channels are open", "channels", Scope.CONNECTION)
 
-    def _channel_after(self, channel: ChannelState, given: ChannelInput, method: Method) -> Channel:
-        after = CHANNEL[channel.state].get(given)
-        if after is None:
-            rule = "channel.open/already-open" if given is ChannelInput.C_OPEN else _CLOSED
-            raise _not_open(f"{method.NAME} while channel {channel.number} is {channel.state.value}", rule)
-        return after
+    def _unforeseen_of(self, channel: ChannelState, given: ChannelInput, method: Method) -> Channel:
+        """As `_unforeseen`, of a channel."""
+        rule = "channel.open/already-open" if given is ChannelInput.C_OPEN else _CLOSED
+        raise _not_open(f"{method.NAME} while channel {channel.number} is {channel.state.value}", rule)
 
     def _books(
         self, channel: ChannelState, client: bool, method: Method, token: object, size: int | None = None
@@ -390,10 +387,9 @@ class ConnectionModel:
                 mode = after
             elif not (channel.assumed and mode is Mode.NORMAL):
                 raise self._wrong_mode(channel, method)
-        codes = codes_of(self.dialect.version)
         if self.dialect.strict:
             self._check_strictly(channel, method)
-        step = Step(channel, client, method, answered, token, codes, self.limits)
+        step = Step(channel, client, method, answered, token, self.dialect.version, self.limits)
         step.size = size
         step.exact = self.dialect.exact_tags
         step.channels = self.channels
@@ -455,7 +451,7 @@ class ConnectionModel:
 
     def _step_content(self, channel: ChannelState, client: bool, method: Method, given: ChannelInput) -> Content | None:
         """Check a method against the content its sender has under way; the new state when the method begins content."""
-        content = channel.content(client)
+        content = channel.client_content if client else channel.server_content
         piece = ContentInput.CONTENT_METHOD if method.HAS_CONTENT else ContentInput.METHOD
         if given not in (ChannelInput.C_OTHER, ChannelInput.S_OTHER, ChannelInput.C_OPEN, ChannelInput.S_OPEN_OK):
             piece = ContentInput.CLOSE
@@ -466,38 +462,34 @@ class ConnectionModel:
             raise misplaced(self.dialect.version, text)
         return after if method.HAS_CONTENT else None
 
-    def _content_channel(self, client: bool, number: int, what: str) -> ChannelState | None:
-        """The channel that a header or body belongs to; None when it is discarded."""
-        if self.discards(None, client):
+    def _under_way(self, client: bool, number: int, wanted: Content, what: str) -> ContentState | None:
+        """The content that a header or body belongs to, which wants it next; None when it is discarded."""
+        if self.state in CONNECTION_DISCARDS[client]:
             return None
         if number == 0:
             raise Violation(CHANNEL_ERROR, f"{what} on channel 0", rule="wire/content-channel-zero")
-        self._next(CONNECTION_OTHER[client], what)
+        if CONNECTION_OTHER[client] not in CONNECTION[self.state]:
+            self._unforeseen(CONNECTION_OTHER[client], what)
         channel = self.channels.get(number)
         if channel is None:
             raise _not_open(f"{what} on channel {number}, which isn't open")
-        if self.discards(channel, client):
+        if channel.state in CHANNEL_DISCARDS[client]:
             return None
-        if CHANNEL[channel.state].get(CHANNEL_OTHER[client]) is None:
+        if CHANNEL_OTHER[client] not in CHANNEL[channel.state]:
             raise _not_open(f"{what} while channel {number} is {channel.state.value}")
-        return channel
-
-    def _content(self, channel: ChannelState, client: bool, wanted: Content, what: str) -> ContentState:
-        content = channel.content(client)
+        content = channel.client_content if client else channel.server_content
         if content is None or content.state is not wanted:
             expected = "a method" if content is None else f"the {content.state.value}"
-            raise misplaced(self.dialect.version, f"{what} on channel {channel.number} where {expected} must come")
+            raise misplaced(self.dialect.version, f"{what} on channel {number} where {expected} must come")
         return content
 
-    def _check_size(self, size: int) -> None:
-        if self.has_room(size):
-            return
+    def _no_room(self, size: int) -> Violation:
         limits = self.limits
         if size > limits.message:
             text = f"a body of {size} octets, Limits.message allows {limits.message}"
         else:
             text = f"a body of {size} octets beside {self.bodies} under way, Limits.bodies allows {limits.bodies}"
-        raise Violation(CONTENT_TOO_LARGE, text, scope=Scope.CHANNEL)
+        return Violation(CONTENT_TOO_LARGE, text, scope=Scope.CHANNEL)
 
     def _end_content(self, channel: ChannelState, client: bool, content: ContentState) -> None:
         self.bodies -= content.counted

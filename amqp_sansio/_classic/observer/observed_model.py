@@ -680,15 +680,13 @@ class ObservedModel(ConnectionModel):
             and method.delivery_tag <= self.doubtful.get(number, 0)
         )
 
-    def _next(self, given: ConnectionInput, what: str) -> Connection:
-        if self.assumed:
-            return CONNECTION[self.state].get(given) or _CONNECTION_AFTER[given]
-        return super()._next(given, what)
+    def _unforeseen(self, given: ConnectionInput, what: str) -> Connection:
+        """As the base's, but for what can have become right by what wasn't seen."""
+        return _CONNECTION_AFTER[given] if self.assumed else super()._unforeseen(given, what)
 
-    def _channel_after(self, channel: ChannelState, given: ChannelInput, method: Method) -> Channel:
-        if channel.assumed:
-            return CHANNEL[channel.state].get(given) or _CHANNEL_AFTER[given]
-        return super()._channel_after(channel, given, method)
+    def _unforeseen_of(self, channel: ChannelState, given: ChannelInput, method: Method) -> Channel:
+        """As `_unforeseen`, of a channel."""
+        return _CHANNEL_AFTER[given] if channel.assumed else super()._unforeseen_of(channel, given, method)
 
     def _bound(self, channel: ChannelState) -> None:
         """Forget the oldest entry of what is above its limit; the channel isn't fully known from then on."""

@@ -175,11 +175,10 @@ class Incoming:
         if kind == BODY:
             self._add_body(arriving, octets)
             return
-        self._hold(arriving, len(octets))
-        if arriving.held > self._transport.limits.header:
+        if arriving.held + len(octets) > self._transport.limits.header:
             raise self._too_large(arriving, f"before its body, Limits.header allows {self._transport.limits.header}")
+        self._hold(arriving, len(octets))
         keep(arriving.command if kind == COMMAND else arriving.header, octets)
-        self._check_bodies(arriving)
 
     def _add_body(self, arriving: Arriving, octets: bytes) -> None:
         limits = self._transport.limits
@@ -196,15 +195,14 @@ class Incoming:
             return
         self._hold(arriving, len(octets))
         keep(arriving.body, octets)
-        self._check_bodies(arriving)
 
     def _hold(self, arriving: Arriving, octets: int) -> None:
+        """Count octets that are kept of a command, fewer than none for those let go. Raises Violation."""
+        transport = self._transport
         arriving.held += octets
-        self._transport.bodies += octets
-
-    def _check_bodies(self, arriving: Arriving) -> None:
-        most = self._transport.limits.bodies
-        if self._transport.bodies > most:
+        transport.bodies += octets
+        most = transport.limits.bodies
+        if transport.bodies > most:
             raise self._too_large(arriving, f"beside others that arrive, Limits.bodies allows {most}")
 
     def _streams(self, arriving: Arriving) -> bool:

@@ -622,7 +622,7 @@ class FrameReader:
         None while octets are missing. Raises Violation.
         """
         buffer = self._buffer
-        if not buffer.want(FRAME_HEADER_SIZE):
+        if len(buffer.data) - buffer.pos < FRAME_HEADER_SIZE and not buffer.want(FRAME_HEADER_SIZE):
             return None
         pos = buffer.pos
         flags, kind, size, spare, track, channel, tail = _frame(buffer.data, pos)
@@ -642,7 +642,7 @@ class FrameReader:
             # Behind a frame with too small a size it can't be known where the next one begins.
             buffer.skip(size if size >= FRAME_HEADER_SIZE else _ALL)
             raise framing_error(wrong[1], wrong[0])
-        if not buffer.want(size):
+        if len(buffer.data) - pos < size and not buffer.want(size):
             return None
         pos = buffer.pos
         buffer.pos = pos + size
