@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-CLASSIC: Final = 2087187827
+CLASSIC: Final = 1523004254
 """A connection of 0-8 or 0-9-1."""
 AMQP_0_10: Final = 2045119495
 """A connection of 0-10."""
@@ -14,15 +14,15 @@ AMQP_1_0: Final = 2410795431
 """A connection of 1.0."""
 SESSION_0_10: Final = 3779188999
 """The state of a detached session of 0-10."""
-OBSERVER: Final = 3488328921
+OBSERVER: Final = 1659000656
 """An observer of any version."""
-LIFECYCLE: Final = 1901403551
+LIFECYCLE: Final = 309014281
 """A lifecycle of messages."""
-REPLAY: Final = 3754058566
+REPLAY: Final = 2397937610
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 2577846672
+BROKER: Final = 3274770387
 """A broker with its clients."""
 
 __all__ = [
