@@ -29,6 +29,7 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         "whole deliveries to the consumer of the one before, while no event waits; `Connection.next_deliveries` asks",
         "each `Delivery` as `client delivery` does",
         "`Connection.next_event` for each",
+        (Delivery,),
     ),
     Entry(
         "client body",

@@ -278,40 +278,66 @@ class Waiting(Noting[CoreT]):
             while not pending.done:
                 await self.wait(pending)
             return
-        try:
-            if pending.waiters is None and self.shares_timers:
-                await self._together(limit, pending, what)
-            else:
+        term = self.join(pending)
+        if term is None:
+            try:
                 await self.within(limit, pending, what)
-        except AnswerTimeout as error:
-            raise in_doubt(pending, error) from None
-
-    async def _together(self, seconds: float, pending: Pending[Any], what: str) -> None:
-        """As `within`, for a pending that nobody else waits for yet: the timer is that of all who begin to wait now."""
+            except AnswerTimeout as error:
+                raise in_doubt(pending, error) from None
+            return
         core = self.core
+        mine = self.driver.wait(pending)
+        try:
+            await mine
+        finally:
+            self.parted(term, pending, mine)
+        if not pending.done:
+            await self.undecided(term, core, pending, what)
+
+    def join(self, pending: Pending[Any]) -> Term | None:
+        """Begin to wait for a message as `decided` does, with the timer of all who begin now; None, with nothing done,
+        where the wait has a timer of its own or none.
+
+        Whoever gets a term awaits what the driver's `wait` returns, calls `parted` however that ends, and `undecided`
+        unless the pending is done.
+        """
+        seconds = self.outcome_limit
+        if seconds is None or pending.waiters is not None or not self.shares_timers:
+            return None
         term = self._term
         if term is None or term.seconds != seconds:
             term = self._term = Term(seconds, self.pending())
             self._terms[term.timer] = term
             self._starting.append((seconds, term.timer))
             self.driver.flush_soon()
-        waits, key = term.waits, id(pending)
-        waits[key] = pending
-        self.watch(pending)
-        mine = self.driver.wait(pending)
-        try:
-            await mine
-        finally:
-            del waits[key]
-            if not waits:
-                self._end_term(term)
-            if not pending.done:
-                self._not_awaited(pending, mine)
+        key = id(pending)
+        term.waits[key] = pending
+        # As `watch` does for a pending that nobody waits for yet.
+        pending.waiters = []
+        self._waiting[key] = pending
+        if self.full:
+            self.driver.reading_changed()
+        return term
+
+    def parted(self, term: Term, pending: Pending[Any], mine: object) -> None:
+        """End a wait that `join` has begun: `mine` is what was awaited."""
+        waits = term.waits
+        del waits[id(pending)]
+        if not waits:
+            self._end_term(term)
         if not pending.done:
+            self._not_awaited(pending, mine)
+
+    async def undecided(self, term: Term, core: object, pending: Pending[Any], what: str) -> None:
+        """Raise AnswerTimeout for a wait whose time is over, as `decided` does; with another connection than `core`,
+        the one that it began with, or while there is none, the time begins anew.
+        """
+        try:
             if self.restored is None and self.core is core:
-                raise self.unanswered(what, seconds)
-            # The time begins anew with another connection.
-            await self.within(seconds, pending, what)
+                raise self.unanswered(what, term.seconds)
+            await self.within(term.seconds, pending, what)
+        except AnswerTimeout as error:
+            raise in_doubt(pending, error) from None
 
     def _end_term(self, term: Term) -> None:
         """Nobody waits any more."""

@@ -118,20 +118,10 @@ class ClientFastPath(FastPath):
             method = BasicDeliver(consumer_tag, tag, redelivered, exchange, routing_key)
             model.begin_usual_body(channel, method, raw, size)
             return self._next_body(number, size)
-        # As the constructor of Delivery does, without a call that passes ten arguments.
-        delivery = _new(Delivery)
-        slot: Any = delivery
-        slot.channel = number
-        slot.consumer_tag = consumer_tag
-        slot.delivery_tag = tag
-        slot.redelivered = redelivered
-        slot.exchange = exchange
-        slot.routing_key = routing_key
-        slot.body = body
-        slot.raw_properties = raw
-        slot.tables = self._tables
-        slot.properties = _properties_of(raw, self._tables)
-        return delivery
+        properties = _properties_of(raw, self._tables)
+        return _delivery(
+            number, consumer_tag, tag, redelivered, exchange, routing_key, body, raw, self._tables, properties
+        )
 
     def _known_following(self, after: Delivery) -> list[Delivery] | None:
         found: list[Delivery] = []
@@ -146,6 +136,7 @@ class ClientFastPath(FastPath):
         buffer, tables, routes = self._buffer, self._tables, self._routes
         route, (exchange, routing_key, header_number) = self._last_route, self._route
         data, pos = buffer.data, buffer.pos
+        last_raw, properties = after.raw_properties, after.properties
         try:
             while True:
                 octets, tag, redelivered, route_octets, header, content_class, body_size = layout(data, pos)
@@ -162,9 +153,25 @@ class ClientFastPath(FastPath):
                     break
                 if not SHORTEST_HEADER <= header <= self.other_max or not take(tag, consumer_tag, None, most):
                     break
-                raw, body = data[pos + ahead : end], data[end + 8 : last]
+                raw = data[pos + ahead : end]
+                if raw != last_raw:
+                    # Most messages have the properties of the one before, which nobody can change.
+                    last_raw = raw
+                    properties = _properties_of(raw, tables)
+                body = data[end + 8 : last]
                 found.append(
-                    Delivery(number, consumer_tag, tag, redelivered == 1, exchange, routing_key, body, raw, tables)
+                    _delivery(
+                        number,
+                        consumer_tag,
+                        tag,
+                        redelivered == 1,
+                        exchange,
+                        routing_key,
+                        body,
+                        raw,
+                        tables,
+                        properties,
+                    )
                 )
                 pos = last + 1
                 buffer.pos = pos
@@ -183,6 +190,7 @@ class ClientFastPath(FastPath):
         take, most = channel.take_usual_delivery, self._most
         buffer, tables, names = self._buffer, self._tables, self._names
         data, pos, body_max, other_max = buffer.data, buffer.pos, self.body_max, self.other_max
+        last_raw, properties = after.raw_properties, after.properties
         while True:
             unit = scan_content(data, pos, body_max, other_max, names)
             if unit is None or unit[0] != DELIVER:
@@ -190,7 +198,12 @@ class ClientFastPath(FastPath):
             _, names, tag, redelivered, raw, body, _, end = unit
             if names[0] != number or names[1] != consumer_tag or not body or not take(tag, consumer_tag, None, most):
                 break
-            found.append(Delivery(number, consumer_tag, tag, redelivered, names[2], names[3], body, raw, tables))
+            if raw != last_raw:
+                last_raw = raw
+                properties = _properties_of(raw, tables)
+            found.append(
+                _delivery(number, consumer_tag, tag, redelivered, names[2], names[3], body, raw, tables, properties)
+            )
             pos = end
             buffer.pos = pos
         return found or None
@@ -359,3 +372,31 @@ class ServerFastPath(FastPath):
                 kept.clear()
             kept[raw] = properties
         return properties
+
+
+def _delivery(
+    number: int,
+    consumer_tag: str,
+    tag: int,
+    redelivered: bool,
+    exchange: str,
+    routing_key: str,
+    body: bytes,
+    raw: bytes,
+    tables: TableRules,
+    properties: BasicProperties,
+) -> Delivery:
+    """As the constructor of Delivery, in half its time."""
+    delivery = _new(Delivery)
+    slot: Any = delivery
+    slot.channel = number
+    slot.consumer_tag = consumer_tag
+    slot.delivery_tag = tag
+    slot.redelivered = redelivered
+    slot.exchange = exchange
+    slot.routing_key = routing_key
+    slot.body = body
+    slot.raw_properties = raw
+    slot.tables = tables
+    slot.properties = properties
+    return delivery

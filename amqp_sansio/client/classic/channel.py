@@ -230,7 +230,19 @@ class Channel:
         if not wait:
             return Confirmation(state, pending)
         if not pending.done:
-            await client.decided(pending, state.confirm)
+            term = client.join(pending)
+            if term is None:
+                await client.decided(pending, state.confirm)
+            else:
+                # As `decided` does, without a coroutine for each publish.
+                core = client.core
+                mine = client.driver.wait(pending)
+                try:
+                    await mine
+                finally:
+                    client.parted(term, pending, mine)
+                if not pending.done:
+                    await client.undecided(term, core, pending, state.confirm)
         if pending.error is not None:
             raise client.error_of(pending)
         outcome: PublishOutcome = pending.result

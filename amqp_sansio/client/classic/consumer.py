@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sized
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ...amqp_0_9_1 import Delivery as Delivered
 from ...amqp_0_9_1 import Table
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ..hooks import Hooks
     from ..metrics import Metrics
     from .client import ChannelState, ConsumerInbox
+
+_new: Final = object.__new__
 
 
 class DeliveryFields:
@@ -224,8 +226,16 @@ class Consumer:
                     inbox.emptied()
         else:
             core, item = await inbox.take_held()
-        delivery = Delivery(self._state, item, inbox.items, None, core)
-        hooks = self._state.client.hooks
+        state = self._state
+        # As the constructor of Delivery does, without its call for each delivery.
+        delivery = _new(Delivery)
+        slot: Any = delivery
+        slot.event = item
+        slot.message_count = None
+        slot._state = state
+        slot._core = core
+        slot._waiting = inbox.items
+        hooks = state.client.hooks
         return delivery if hooks is None else told(hooks, delivery)
 
     async def start(self) -> None:

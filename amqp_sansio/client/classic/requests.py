@@ -30,11 +30,11 @@ class ReplyInbox(ConsumerInbox):
         # The requests without an answer, by correlation-id.
         self.waiting: dict[str, Pending[tuple[CoreChannel, Delivered]]] = {}
 
-    def count(self, item: Delivered) -> None:
-        self.items.clear()
-        pending = self.waiting.pop(item.properties.correlation_id or "", None)
-        if pending is not None:
-            self.channel.client.complete(pending, (self.channel.core, item))
+    def extend(self, items: list[Delivered]) -> None:
+        for item in items:
+            pending = self.waiting.pop(item.properties.correlation_id or "", None)
+            if pending is not None:
+                self.channel.client.complete(pending, (self.channel.core, item))
 
     def take_return(self, event: MessageReturned) -> bool:
         """Fail the request that came back; False if it was none of these."""

@@ -165,6 +165,31 @@ def test_deliveries_that_follow_are_to_the_same_consumer(version: Version, how: 
     assert runs > 20
 
 
+def test_deliveries_that_follow_have_the_properties_of_their_own_octets(version: Version) -> None:
+    """Also where they are those of the delivery before, or damaged, and whoever reads them first."""
+    random = Random(2)
+    raws = [b"\0\0", b"\x80\0\x01x", b"\x80\0\x01y", b"\x08\0\x05", b"\x80\0\x09x"]
+    pair, channel = serving(version)
+    sent = [random.choice(raws[random.randrange(len(raws)) :]) for _ in range(400)]
+    for raw in sent:
+        channel.forward(b"x", raw, "c" if channel.last_tag % 100 else "free")
+    pair.client.receive_data(pair.server.data_to_send(0.0), 0.0)
+    taken, following = list[Delivery](), 0
+    while not isinstance(event := pair.client.next_event(), Signal):
+        assert isinstance(event, Delivery)
+        if random.random() < 0.5:
+            repr(event.properties)
+        more = pair.client.next_deliveries(event)
+        following += len(more)
+        taken += [event, *more]
+    assert [each.raw_properties for each in taken] == sent
+    for each in random.sample(taken, len(taken)):
+        own = BasicProperties.from_wire(each.raw_properties, each.tables)
+        assert repr(each.properties) == repr(own)
+        assert each.properties.raw == each.raw_properties
+    assert following > 300
+
+
 @BOTH_PATHS
 def test_bodies_under_way_count_for_both(version: Version, path: Path) -> None:
     limits = Limits(unparsed=100_000, bodies=100_000, message=100_000)
