@@ -131,7 +131,7 @@ wheel-compiled: $(VENV)/.stamp  ## A wheel with the module in C, for this system
 	@! ls build/compiled-wheel/*-none-any.whl 2>/dev/null || { echo "it could not be compiled" >&2; exit 1; }
 
 dist: $(VENV)/.stamp  ## sdist and wheel in build/dist, checked, and used in clean environments; the tests of the sdist, or SDIST_TESTS of them
-	SDIST_TESTS="$(SDIST_TESTS)" tools/dev/release.sh $(PY) build/dist
+	WORKERS="$(WORKERS)" SDIST_TESTS="$(SDIST_TESTS)" tools/dev/release.sh $(PY) build/dist
 
 clean:  ## Removes all output of make and the tools
 	rm -rf $(VENV) .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
