@@ -45,8 +45,11 @@ def _pure(*targets: str, **variables: str) -> tuple[str, ...]:
 
 
 JOBS: Final = (
-    # One environment for all but what needs its own: made once, with what lint and interop want.
-    Job("environment", _make("environment"), 2),
+    # One environment for all but what needs its own: made once, with what lint and interop want. The others are made
+    # meanwhile: each waits for the network and the disk.
+    Job("environment", _make("environment"), 1),
+    Job("environment of the newest Python", _make("environment-newest"), 1),
+    Job("environment of the documentation", _make(".venv-docs/.stamp"), 1),
     # Long and mostly alone on a processor: first, and beside all else.
     Job("types by mypy", _pure("mypy"), 1, after=("environment",)),
     Job("ruff", _pure("ruff"), 0.5, after=("environment",)),
@@ -84,7 +87,7 @@ JOBS: Final = (
             " tests/capture tests/classic/codec tests/amqp_1_0/codec",
         ),
         1,
-        after=("test modules",),
+        after=("test modules", "environment of the newest Python"),
     ),
     # A count, not a time, so the inputs are the same in every run. Bombs, whose steps take longest to count, are tried
     # one by one in tests/system/tools/test_every_bomb.py.
@@ -118,7 +121,7 @@ JOBS: Final = (
         after=("test modules",),
     ),
     Job("module in C, sanitized", _pure("test-asan"), 1, after=("test modules",)),
-    Job("documentation", _pure("docs"), 1, after=("environment",)),
+    Job("documentation", _pure("docs"), 1, after=("environment", "environment of the documentation")),
 )
 
 
