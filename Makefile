@@ -1,7 +1,7 @@
 # Commands for developers. Every target sets up its own environment, once, and again when pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: demo quick core figures test test-system explore fuzz fuzz-compiled mutants lint ruff mypy pyright test-real test-rest environment collected interop conformance conformance-check codegen-check bench bench-check docs test-all test-newest test-compiled test-asan wheel-compiled dist clean help
+.PHONY: demo quick core figures test test-system explore fuzz fuzz-compiled mutants lint ruff mypy pyright test-real test-rest environment environment-newest collected interop conformance conformance-check codegen-check bench bench-check docs test-all test-newest test-compiled test-asan wheel-compiled dist clean help
 SHELL := bash
 # Tests and commands start many interpreters; compiling the modules again in each costs more than everything else.
 unexport PYTHONDONTWRITEBYTECODE
@@ -114,10 +114,12 @@ test-all:  ## The tests but for Spark's, with each Python from 3.11 to 3.14 that
 	  .venv-$$version/bin/python -m pytest $(PYTEST_ARGS) -m "not spark" || exit 1; \
 	done
 
-test-newest:  ## The tests but for Spark's, with the newest Python that is there, if `make test` has an older one
-	@python=$$(tools/dev/newest.sh) || { echo "there is no newer Python than $$(python3 --version)"; exit 0; }; \
-	PYTHON=$$python tools/dev/venv.sh .venv-newest .venv-newest/.stamp --group test && \
-	.venv-newest/bin/python -m pytest $(PYTEST_ARGS) -m "not spark" $(NEWEST)
+test-newest: environment-newest  ## The tests but for Spark's, with the newest Python that is there, if `make test` has an older one
+	@[[ ! -e .venv-newest/.stamp ]] || .venv-newest/bin/python -m pytest $(PYTEST_ARGS) -m "not spark" $(NEWEST)
+
+environment-newest:
+	@tools/dev/newest.sh >/dev/null || { echo "there is no newer Python than $$(python3 --version)"; exit 0; }; \
+	$(MAKE) --no-print-directory .venv-newest/.stamp
 
 test-compiled: $(VENV)/.stamp  ## The tests of what the optional module in C stands in for, with it: COMPILED_TESTS names others
 	$(PY) -m tools.compiled -- $(PYTEST_ARGS) $(COMPILED_TESTS)
@@ -131,7 +133,7 @@ wheel-compiled: $(VENV)/.stamp  ## A wheel with the module in C, for this system
 	@! ls build/compiled-wheel/*-none-any.whl 2>/dev/null || { echo "it could not be compiled" >&2; exit 1; }
 
 dist: $(VENV)/.stamp  ## sdist and wheel in build/dist, checked, and used in clean environments; the tests of the sdist, or SDIST_TESTS of them
-	SDIST_TESTS="$(SDIST_TESTS)" tools/dev/release.sh $(PY) build/dist
+	WORKERS="$(WORKERS)" SDIST_TESTS="$(SDIST_TESTS)" tools/dev/release.sh $(PY) build/dist
 
 clean:  ## Removes all output of make and the tools
 	rm -rf $(VENV) .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -160,6 +162,9 @@ $(VENV)/.stamp-dev: pyproject.toml tools/dev/venv.sh $(VENV)/.stamp
 
 .venv-core/.stamp: pyproject.toml tools/dev/venv.sh
 	@tools/dev/venv.sh .venv-core $@ --group test
+
+.venv-newest/.stamp: pyproject.toml tools/dev/venv.sh
+	@PYTHON=$$(tools/dev/newest.sh) tools/dev/venv.sh .venv-newest $@ --group test
 
 .venv-bench/.stamp: pyproject.toml tools/dev/venv.sh
 	@tools/dev/venv.sh .venv-bench $@ --java --spark --group peers

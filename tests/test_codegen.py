@@ -47,7 +47,7 @@ def test_the_check_fails_for_a_stale_file(
 ) -> None:
     monkeypatch.setattr("tools.codegen.__main__.ROOT", tmp_path)
     # What the generators write is the test's before this one; to write it three times more takes seconds.
-    monkeypatch.setattr("tools.codegen.__main__.TARGETS", [partial(dict, texts) for texts in MADE])
+    monkeypatch.setattr("tools.codegen.__main__.TARGETS", [partial(dict[str, str], texts) for texts in MADE])
     assert main(["--check"]) == 1
     assert "is stale; run python -m tools.codegen" in capsys.readouterr().err
     assert main([]) == 0

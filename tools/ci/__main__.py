@@ -45,33 +45,37 @@ def _pure(*targets: str, **variables: str) -> tuple[str, ...]:
 
 
 JOBS: Final = (
-    # One environment for all but what needs its own: made once, with what lint and interop want.
-    Job("environment", _make("environment"), 2),
+    # One environment for all but what needs its own: made once, with what lint and interop want. The others are made
+    # meanwhile: each waits for the network and the disk.
+    Job("environment", _make("environment"), 1),
+    Job("environment of the newest Python", _make("environment-newest"), 1),
+    Job("environment of the documentation", _make(".venv-docs/.stamp"), 1),
     # Long and mostly alone on a processor: first, and beside all else.
     Job("types by mypy", _pure("mypy"), 1, after=("environment",)),
+    Job("ruff", _pure("ruff"), 0.5, after=("environment",)),
+    Job("generated code", _pure("codegen-check"), 0.5, after=("environment",)),
     # Each of the test's processes would compile every test module.
     Job("test modules", _make("collected"), 1, after=("environment",)),
     # A test of the system, or with another program, that fails runs once more, alone; if it passes then, the output's
     # last lines name it.
-    Job("system tests", _make("test-real", SYSTEM_EXTRA=f"--again-alone={UNSTABLE}"), 1.3, after=("test modules",)),
+    Job("system tests", _make("test-real", SYSTEM_EXTRA=f"--again-alone={UNSTABLE}"), 1, after=("test modules",)),
     Job("interop", _make("interop", INTEROP_EXTRA=f"--again-alone={UNSTABLE}"), 0.5, after=("test modules",)),
-    Job("types by pyright", _pure("pyright"), 1, after=("environment",)),
-    Job("ruff", _pure("ruff"), 0.5, after=("environment",)),
-    Job("generated code", _pure("codegen-check"), 0.5, after=("environment",)),
+    # Behind those that it waits for, so that these have room first.
+    Job("types by pyright", _pure("pyright"), 1, after=("test modules",)),
     Job("tests", _pure("test", WORKERS="0"), 1, after=("test modules",)),
     Job("conformance", _pure("conformance-check"), 0.5, after=("tests",)),
     Job("rows and examples left out", _pure("test-rest", WORKERS="0"), 1, after=("test modules",)),
-    # Its tests are there, and all are collected: tests/system/tools/test_distribution.py. Here run those that read
-    # files of the tree, which an sdist may lack. `make demo` is what the oldest packages run here, and with those of
-    # this tree tests/system/cli/test_spark_commands.py, which reads what it prints.
+    # tests/system/tools/test_distribution.py sees that an sdist has all tests. Here those run that read files of the
+    # tree, which an sdist may lack. `make demo` runs here with the oldest packages, and with those of this tree in
+    # tests/system/cli/test_spark_commands.py, which reads what it prints.
     Job(
         "distribution",
-        _pure("dist", SDIST_TESTS="tests/docs tests/capture tests/report tests/tools/test_conformance.py"),
+        _pure("dist", WORKERS="0", SDIST_TESTS="tests/docs tests/capture tests/report tests/tools/test_conformance.py"),
         1,
         after=("test modules",),
     ),
     # What depends on the interpreter's own libraries, with four rows of a test: an interpreter that behaves otherwise
-    # does so in each row.
+    # does so in every row.
     Job(
         "newest Python",
         _pure(
@@ -83,7 +87,7 @@ JOBS: Final = (
             " tests/capture tests/classic/codec tests/amqp_1_0/codec",
         ),
         1,
-        after=("test modules",),
+        after=("test modules", "environment of the newest Python"),
     ),
     # A count, not a time, so the inputs are the same in every run. Bombs, whose steps take longest to count, are tried
     # one by one in tests/system/tools/test_every_bomb.py.
@@ -102,7 +106,8 @@ JOBS: Final = (
         1,
         after=("environment",),
     ),
-    # The tests that compare it with the text that it stands in for are there in full, of what uses it four rows.
+    # Those that compare it with the text that it stands in for run with all their rows below, under the sanitizers: the
+    # same source. Here what uses it runs, with the flags of a wheel.
     Job(
         "module in C",
         _pure(
@@ -116,7 +121,7 @@ JOBS: Final = (
         after=("test modules",),
     ),
     Job("module in C, sanitized", _pure("test-asan"), 1, after=("test modules",)),
-    Job("documentation", _pure("docs"), 1, after=("environment",)),
+    Job("documentation", _pure("docs"), 1, after=("environment", "environment of the documentation")),
 )
 
 

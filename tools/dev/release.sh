@@ -54,7 +54,9 @@ rm -rf "$folder"
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 for out in "$folder" "$scratch/again"; do
-  "$scratch/tools/bin/python" -m build --outdir "$out" "$root" >"$scratch/log" 2>&1 || { tail -n 20 "$scratch/log" >&2; exit 1; }
+  # Both builds have an environment of their own, each of which uv makes sooner than pip.
+  PATH="$scratch/tools/bin:$PATH" "$scratch/tools/bin/python" -m build --installer uv --outdir "$out" "$root" >"$scratch/log" 2>&1 ||
+    { tail -n 20 "$scratch/log" >&2; exit 1; }
 done
 for each in "$folder"/*; do
   cmp "$each" "$scratch/again/$(basename "$each")" || { echo "${each##*/} is another one each time" >&2; exit 1; }
@@ -65,8 +67,15 @@ done
 
 for each in "${pythons[@]}"; do
   for made in "$folder"/*; do
-    "$each" -m venv --clear "$scratch/clean"
-    "$scratch/clean/bin/pip" install --quiet "$made"
+    rm -rf "$scratch/clean"
+    if [[ $each == "${pythons[0]}" ]]; then
+      # As most people do; what pip does with another Python is pip's.
+      "$each" -m venv "$scratch/clean"
+      "$scratch/clean/bin/pip" install --quiet "$made"
+    else
+      "$scratch/tools/bin/uv" venv --quiet --python "$each" "$scratch/clean"
+      "$scratch/tools/bin/uv" pip install --quiet --python "$scratch/clean/bin/python" "$made"
+    fi
     use "${made##*/}" "$scratch/clean/bin/python"
   done
 done
@@ -83,9 +92,9 @@ mkdir "$scratch/sdist"
 tar -xzf "$folder"/*.tar.gz -C "$scratch/sdist" --strip-components 1
 cd "$scratch/sdist"
 run=("$python" -m pytest -q -p no:randomly -p no:cacheprovider)
-"${run[@]}" --collect-only >"$scratch/tests.log" 2>&1 || { tail -n 60 "$scratch/tests.log" >&2; exit 1; }
 read -ra chosen <<<"${SDIST_TESTS:-}"
-"${run[@]}" -n 2 --dist loadscope --no-loadscope-reorder "${chosen[@]}" >"$scratch/tests.log" 2>&1 ||
+# All are collected in any case: here, or as a part of running them, or in tests/system/tools/test_distribution.py.
+"${run[@]}" -n "${WORKERS:-2}" --dist loadscope --no-loadscope-reorder "${chosen[@]}" >"$scratch/tests.log" 2>&1 ||
   { tail -n 60 "$scratch/tests.log" >&2; exit 1; }
 echo "the tests of the sdist: $(tail -n 1 "$scratch/tests.log")"
 
