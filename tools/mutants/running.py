@@ -244,7 +244,8 @@ def _process(job: Job, tests: tuple[str, ...], folder: Path) -> tuple[Answer | N
     path = folder / "job"
     job.write(path)
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "--color=no", "-p", "tools.mutants.plugin"]
-    command += ["-p", "no:randomly", "-p", "no:cacheprovider", *([] if job.probes else ["-x"]), *tests]
+    # All rows of a test: what the default suite leaves to another run is noticed as well.
+    command += ["--all-rows", "-p", "no:randomly", "-p", "no:cacheprovider", *([] if job.probes else ["-x"]), *tests]
     environment = {
         **os.environ,
         VARIABLE: str(path),
