@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import AMQP_0_10, By
+from amqp_sansio import AMQP_0_10, By, Limits, Pending
 from amqp_sansio.amqp_0_10 import (
     CREDIT,
     MESSAGE,
@@ -24,6 +24,7 @@ from amqp_sansio.amqp_0_10 import (
     Struct32,
     Xid,
 )
+from amqp_sansio.amqp_0_10 import Session as CoreSession
 from amqp_sansio.client.amqp_0_10.connection import Connection
 from amqp_sansio.client.amqp_0_10.publishing import routed
 from amqp_sansio.client.amqp_0_10.session import Session
@@ -32,7 +33,7 @@ from amqp_sansio.errors import EndpointClosed, SessionEnded
 from amqp_sansio.events import Accepted
 from amqp_sansio.testing.simulate import Cancelled
 from tests.kit.served_0_10 import Server
-from tests.kit.user import User, opened, world_of
+from tests.kit.user import Call, User, opened, world_of
 
 
 def to_hub(pieces: str = "whole") -> tuple[User, Connection]:
@@ -87,6 +88,69 @@ def test_acceptances_of_one_turn_are_one_command() -> None:
     user.run(take())
     assert user.client.collected == []
     assert session.unsettled == ()
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 5])
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_publish_whose_outcome_is_asked_for_later_is_asked_about_once(
+    count: int, rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One sync behind several asks about all of them; one that went before a publish doesn't ask about that."""
+    user, connection, _ = to_server()
+    session: Session = user.run(opened(connection.open_session()))
+    syncs: list[int] = []
+    sync = CoreSession.sync
+
+    def counted(core: CoreSession) -> Pending[None]:
+        syncs.append(1)
+        return sync(core)
+
+    monkeypatch.setattr(CoreSession, "sync", counted)
+    user.hold()
+    results: list[Call[Any]] = []
+    for _ in range(rounds):
+        sent = [user.run(session.publish(b"", "x", "k", wait=False)) for _ in range(count)]
+        results += [user.begin(each.result()) for each in sent]
+    assert len(syncs) == rounds
+    user.release()
+    assert [each.result for each in results] == [Accepted()] * (rounds * count)
+
+
+@pytest.mark.parametrize("replay", [4, 40, 400])
+def test_publishes_that_nobody_waits_for_are_sent_up_to_a_share_of_what_may_be_kept(replay: int) -> None:
+    """The next one waits until the peer has confirmed them."""
+    world = world_of()
+    Server(world)
+    user = User(world, "amqp://server/", version=AMQP_0_10, session_prefix="s-", limits=Limits(replay=replay))
+    session: Session = user.run(opened(user.connection.open_session()))
+    user.hold()
+    sent: list[object] = []
+
+    async def send() -> None:
+        for _ in range(replay):
+            sent.append(await session.publish(b"", "x", "k", wait=False))
+
+    sending = user.begin(send())
+    assert len(sent) == replay // 4
+    user.release()
+    assert sending.done
+
+
+@pytest.mark.parametrize("credit", [0, 1, 500, 501, 2000])
+def test_a_subscription_is_full_at_twice_its_credit(credit: int) -> None:
+    """And not below a thousand messages: nobody takes them, and the connection isn't read any more."""
+    user, connection = to_hub()
+    session = session_of(user, connection)
+    subscription: Subscription = user.run(opened(session.subscribe("jobs", credit=credit, flow_mode=CREDIT)))
+    user.run(subscription.grant(10_000))
+    inbox = subscription._inbox  # pyright: ignore[reportPrivateUsage]
+    most = max(1000, 2 * credit)
+    user.run(session.publish(b"", "", "jobs"))
+    (message,) = inbox.items
+    for count in range(2, most + 1):
+        assert not user.client.full, count
+        inbox.put(message)
+    assert user.client.full == 1
 
 
 # Waits.

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Event, Pending, Signal
-from amqp_sansio.amqp_1_0 import CreditChanged, Delivery, Message
+from amqp_sansio.amqp_1_0 import CreditChanged, Delivery, LinkRequested, Message, Source, Symbol
 from amqp_sansio.amqp_1_0.codec.conditions import INTERNAL_ERROR, NOT_FOUND
 from amqp_sansio.client.amqp_1_0.connection import Connection
 from amqp_sansio.client.amqp_1_0.receiver import Receiver
@@ -21,6 +21,7 @@ from amqp_sansio.events import OpenRequested
 from amqp_sansio.testing.simulate import World
 from tests.kit.asyncio_broker import left_in
 from tests.kit.served_1_0 import Server, brokered, served
+from tests.kit.user import opened
 
 
 async def links_of(connection: Connection, credit: int = 0) -> tuple[Session, Sender, Receiver]:
@@ -174,6 +175,49 @@ def test_stopped_timers_leave_nothing_behind(world: World) -> None:
     assert pending.done
     assert first.done
     assert client.next_deadline == client.core.next_deadline
+
+
+REFUSED = Symbol("amqp:connection-establishment-failed")
+
+
+@pytest.mark.parametrize("properties", [{REFUSED: True}, {REFUSED: False}, {Symbol("product"): "x"}, {}, None])
+def test_an_open_that_announces_its_close_opens_nothing(world: World, properties: dict[Symbol, Any] | None) -> None:
+    """Whatever the property's value: the close says why."""
+
+    def answers(server: Server, event: Event) -> bool:
+        if isinstance(event, OpenRequested):
+            server.core.accept_open(properties=properties)
+        return isinstance(event, OpenRequested)
+
+    user, server = served(world, answers=answers)
+    refused = properties is not None and REFUSED in properties
+    assert user.connecting.done is not refused
+    server.core.close(condition=NOT_FOUND, description="no such host")
+    server.pump()
+    user.turn()
+    if refused:
+        with pytest.raises(EndpointClosed, match="no such host"):
+            assert user.connection
+    else:
+        assert not user.connection.is_open
+
+
+@pytest.mark.parametrize("role", ["sender", "receiver"])
+def test_a_requester_is_open_as_long_as_both_its_links_are(world: World, role: str) -> None:
+    def answers(server: Server, event: Event) -> bool:
+        if not isinstance(event, LinkRequested):
+            return False
+        link: Any = server.core.session(event.channel).link(event.link)
+        link.accept_attach(source=Source(address="replies") if link.role == "sender" else None)
+        return True
+
+    user, server = served(world, answers=answers)
+    requester = user.run(opened(user.run(_session(user.connection)).open_requester("q")))
+    assert requester.is_open
+    far_link(server, role).close()
+    server.pump()
+    user.turn()
+    assert not requester.is_open
 
 
 @pytest.mark.parametrize("look", [False, True], ids=["nobody looks", "the program looks"])

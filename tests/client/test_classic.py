@@ -176,6 +176,40 @@ def test_what_comes_for_a_consumer_that_was_left_is_given_back_at_once(
     assert (user.run(channel.declare_queue("jobs", passive=True)).message_count) == (0 if no_ack else count)
 
 
+@pytest.mark.parametrize("no_ack", [False, True])
+def test_consumers_that_come_and_go_leave_nothing_behind(no_ack: bool) -> None:
+    user = ClassicUser()
+    channel = user.channel()
+    user.run(channel.declare_queue("jobs", durable=True))
+    consumers = [channel.consume("jobs", no_ack=no_ack) for _ in range(3)]
+    for count, consumer in enumerate(consumers, 1):
+        user.run(consumer.start())
+        assert len(channel._state.inboxes) == count  # pyright: ignore[reportPrivateUsage]
+    for left, consumer in enumerate(reversed(consumers), 1):
+        user.run(consumer.close())
+        assert len(channel._state.inboxes) == 3 - left  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+@pytest.mark.parametrize("octets", [None, 0, 25])
+def test_a_prefetch_bounds_what_it_names(count: int, octets: int | None) -> None:
+    """Octets are bounded only if they are named; RabbitMQ doesn't bound them."""
+    user = ClassicUser(AMQP_0_8)
+    channel = user.channel()
+    user.run(channel.declare_queue("jobs", durable=True))
+    for _ in range(5):
+        user.run(channel.publish(b"ten octets", routing_key="jobs"))
+    if octets is None:
+        user.run(channel.set_prefetch(count))
+    else:
+        user.run(channel.set_prefetch(count, octets=octets))
+    consumer = channel.consume("jobs", prefetch=None)
+    user.run(consumer.start())
+    user.turn()
+    (inbox,) = channel._state.inboxes.values()  # pyright: ignore[reportPrivateUsage]
+    assert len(inbox.items) == min(count or 5, 2 if octets else 5)
+
+
 def test_publishes_of_many_tasks_keep_their_order() -> None:
     user = ClassicUser()
     channel = user.channel(confirm=True)

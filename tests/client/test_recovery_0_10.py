@@ -443,6 +443,30 @@ def test_what_the_server_ends_by_itself_does_not_come_back(user: Recovers) -> No
         user.run(session.declare_queue("a", passive=True))
 
 
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("options", [{"auto_delete": True}, {"exclusive": True}, {"arguments": {"x-expires": 60_000}}])
+def test_the_book_forgets_first_what_the_server_ends_by_itself(options: dict[str, Any], place: int) -> None:
+    """Wherever that stands between other queues and exchanges, some of which end too, but not by themselves."""
+    user = Recovers(policy=RecoveryPolicy(declared=5, jitter=0.0))  # It has declared a queue already.
+    session = user.session()
+    for number in range(4):
+        if number == place:
+            user.run(session.declare_queue("fleeting", **options))
+        elif number % 2:
+            user.run(session.declare_exchange(f"exchange-{number}", "topic", auto_delete=True))
+        else:
+            user.run(session.declare_queue(f"queue-{number}"))
+    user.run(session.declare_queue("one-more"))
+    user.cut()
+    user.replace_broker(Settings(seed=b"another"))
+    user.wait_back()
+    vhost = user.hub.model.vhosts["/"]
+    assert "fleeting" not in vhost.queues
+    others = [number for number in range(4) if number != place]
+    assert {*vhost.queues} >= {"q", "one-more", *(f"queue-{each}" for each in others if not each % 2)}
+    assert {*vhost.exchanges} >= {f"exchange-{each}" for each in others if each % 2}
+
+
 def test_the_book_forgets_instead_of_failing() -> None:
     user = Recovers(policy=RecoveryPolicy(declared=10))
     session = user.session()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
@@ -224,7 +225,7 @@ def test_every_part_and_its_tests_are_there() -> None:
     for part, folders in PARTS.items():
         assert (ROOT / part).is_dir()
         assert folders
-        assert all((ROOT / folder).is_dir() for folder in folders)
+        assert all((ROOT / folder).exists() for folder in folders)
     models = {path.parent.relative_to(ROOT).as_posix() for path in (ROOT / "amqp_sansio").rglob("model/__init__.py")}
     assert models == {part for part in PARTS if part.endswith("/model")}
 
@@ -235,6 +236,21 @@ def test_a_sample_comes_out_of_its_seed() -> None:
     assert sample(mutants, 1, 10) != sample(mutants, 2, 10)
     assert len(set(sample(mutants, 1, 10))) == 10
     assert sample(mutants, 3, 60) == mutants
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("gone", [range(1), range(25, 50), range(0, 50, 2)])
+def test_a_sample_changes_only_where_the_code_does(gone: range, seed: int) -> None:
+    """Also where the numbers of the others and their lines are new, and where several mutations look the same."""
+    path = "amqp_sansio/client/x.py"
+    texts = [str(n // 2) for n in range(50)]
+    before = [Mutant(path, Mutation(n, "not", n, "f", f"not {text}", text)) for n, text in enumerate(texts)]
+    left = [text for n, text in enumerate(texts) if n not in gone]
+    after = [Mutant(path, Mutation(n, "not", n + 7, "f", f"not {text}", text)) for n, text in enumerate(left)]
+    first = Counter(each.mutation.after for each in sample(before, seed, 10))
+    second = Counter(each.mutation.after for each in sample(after, seed, 10))
+    assert not {text for text in first - second if left.count(text) == 2}
+    assert sum(second.values()) == 10
 
 
 def test_the_mutants_of_a_module() -> None:
@@ -315,7 +331,8 @@ def test_the_page_counts_and_names_what_lives() -> None:
     whole = Sample([1, 2], 2, 900, [Result(MUTANT, "killed", "t"), Result(OTHER, "lives")])
     page = whole.page()
     assert "The sample has 2 of 900 mutants, of seed 1 and 2. The tests kill 1 of 2 (50 %)." in page
-    assert "| `amqp_sansio/client` | `tests/client`, `tests/scenarios` | 1 | 1 | 0 | 0 | 0 |" in page
+    tests = ", ".join(f"`{folder}`" for folder in PARTS["amqp_sansio/client"])
+    assert f"| `amqp_sansio/client` | {tests} | 1 | 1 | 0 | 0 | 0 |" in page
     assert "| `broker/model/queue.py`, `module` | `A = b + c` | `A = b - c` | lives |" in page
     assert "inbox.py" not in page
     assert "Those that live" not in Sample([1], 1, 900, [Result(MUTANT, "timed out", "t")]).page()
@@ -378,5 +395,5 @@ def test_mutants_run_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "reached", found)
     said: list[str] = []
     assert list(run([MUTANT, OTHER], said.append)) == [Result(OTHER, "not reached"), Result(MUTANT, "not reached")]
-    assert asked == [("tests/broker",), ("tests/client", "tests/scenarios")]
+    assert asked == [PARTS["amqp_sansio/broker/model"], PARTS["amqp_sansio/client"]]
     assert "amqp_sansio/client: left out, since they fail without a change: unsteady" in said

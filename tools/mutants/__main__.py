@@ -1,6 +1,6 @@
 """`python -m tools.mutants` changes the code in one place at a time, and tells which changes no test notices.
 
-The sample is the same for a seed, as long as the code is. The tree is never written: a process imports the changed
+The sample of a seed changes only where the code does. The tree is never written: a process imports the changed
 module. The exit status is 0 whatever the tests notice, and 2 if they say nothing.
 """
 

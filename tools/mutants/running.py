@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
-from random import Random
 from typing import Final, Literal
 
 from tools.mutants.job import ROOT, VARIABLE, Answer, Job, name_of
@@ -23,15 +24,13 @@ PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "amqp_sansio/amqp_0_10/model": ("tests/amqp_0_10",),
     "amqp_sansio/amqp_1_0/model": ("tests/amqp_1_0",),
     "amqp_sansio/broker/model": ("tests/broker",),
-    # What a version's client does for its user is tested by the scenarios, once for all adapters.
-    "amqp_sansio/client": ("tests/client", "tests/scenarios"),
+    # What a version's client does for its user is tested by the scenarios, once for all adapters; tokens with one.
+    "amqp_sansio/client": ("tests/client", "tests/scenarios", "tests/asyncio/test_cbs.py"),
 }
 """The code that is changed, and the folders whose tests must notice."""
 
-_PATHS: Final = (
-    ".",
-    *(f"adapters/{name}" for name in ("asyncio", "sync", "spark", "cli", "pytest", "report", "arrow", "probe")),
-)
+_ADAPTERS: Final = ("asyncio", "sync", "spark", "cli", "pytest", "report", "arrow", "probe", "azure")
+_PATHS: Final = (".", *(f"adapters/{name}" for name in _ADAPTERS))
 DEAREST: Final = 1.0
 """CPU seconds: no test of the default suite takes more."""
 _SLOWER: Final = 10
@@ -107,9 +106,20 @@ def all_mutants(under: str = "") -> list[Mutant]:
 
 
 def sample(mutants: list[Mutant], seed: int, count: int) -> list[Mutant]:
-    """Return `count` of the mutants, in their order, by the seed."""
-    chosen = Random(seed).sample(range(len(mutants)), min(count, len(mutants)))
-    return [mutants[index] for index in sorted(chosen)]
+    """Return `count` of the mutants, in their order, by the seed.
+
+    What a mutant is decides whether it belongs to the sample, not how many others there are: a change of the code
+    replaces those of the changed lines only.
+    """
+    alike: Counter[str] = Counter()
+    ranks: dict[Mutant, bytes] = {}
+    for mutant in mutants:
+        _, kind, _, function, before, after = mutant.mutation
+        what = f"{seed}\n{mutant.path}\n{function}\n{kind}\n{before}\n{after}"
+        alike[what] += 1
+        ranks[mutant] = sha256(f"{what}\n{alike[what]}".encode()).digest()
+    chosen = set(sorted(mutants, key=ranks.__getitem__)[:count])
+    return [mutant for mutant in mutants if mutant in chosen]
 
 
 def in_order(tests: Iterable[str], path: str, costs: Mapping[str, float]) -> list[str]:
@@ -234,7 +244,8 @@ def _process(job: Job, tests: tuple[str, ...], folder: Path) -> tuple[Answer | N
     path = folder / "job"
     job.write(path)
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "--color=no", "-p", "tools.mutants.plugin"]
-    command += ["-p", "no:randomly", "-p", "no:cacheprovider", *([] if job.probes else ["-x"]), *tests]
+    # All rows of a test: what the default suite leaves to another run is noticed as well.
+    command += ["--all-rows", "-p", "no:randomly", "-p", "no:cacheprovider", *([] if job.probes else ["-x"]), *tests]
     environment = {
         **os.environ,
         VARIABLE: str(path),

@@ -293,7 +293,6 @@ class LinkRoutes(Generic[CoreT]):
             self.on_ended(self.error, is_own and cause is None)
             self.client.complete(self.closed)
             waits = [*self.waits.values(), *([] if self.opening is None else [self.opening])]
-            self.waits = {}
             self.opening = None
             for pending in waits:
                 if not pending.done:
