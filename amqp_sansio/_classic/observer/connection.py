@@ -434,7 +434,7 @@ class ClassicObserver(Source):
         self.tables = dialect.tables
         self.properties = dialect.properties[60]
         for direction in self.directions:
-            direction.good = b"\x00\x00"
+            direction.sound = None
         self._identify(at_ns)
 
     def _identify(self, at_ns: int) -> None:

@@ -12,6 +12,7 @@ from .resync import LIKELY_MAX
 
 if TYPE_CHECKING:
     from ..._watching.observation import Fault
+    from ..codec.methods import BasicProperties
     from ..codec.violation import Violation
 
 AT_START: Final = 4
@@ -73,12 +74,14 @@ class Content:
 class Direction(SharedDirection[int, Content]):
     """The octets that one side sends, and its messages that are under way."""
 
-    __slots__ = ("good", "stray", "told")
+    __slots__ = ("good", "sound", "stray", "told")
 
     def __init__(self, side: Side, mode: int) -> None:
         super().__init__(side, mode)
         self.stray: dict[int, bool] = {}
-        self.good = b"\x00\x00"  # properties that were checked; equal ones needn't be
+        # The octets of the last properties that were found in order, and these: equal octets are the same properties.
+        self.good = b""
+        self.sound: BasicProperties | None = None
         self.told = -1  # where the last frame begins whose size was reported
 
     def frame_end(self) -> int:

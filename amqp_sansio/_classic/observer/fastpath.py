@@ -163,8 +163,8 @@ def known_channel(observer: Source, direction: Direction, number: int) -> Observ
         or model.settled
         or observer.faults
         or observer.undecided
-        or number in direction.contents
-        or number in direction.stray
+        or (direction.contents and number in direction.contents)
+        or (direction.stray and number in direction.stray)
     ):
         return None
     return model.observed.get(number)
@@ -172,12 +172,15 @@ def known_channel(observer: Source, direction: Direction, number: int) -> Observ
 
 def properties_of(observer: Source, direction: Direction, raw: bytes) -> BasicProperties | None:
     """The properties in `raw`; None when they can't be read."""
+    properties = direction.sound
+    if properties is not None and raw == direction.good:
+        return properties
     properties = observer.properties.from_wire(raw, observer.tables)
-    if raw != direction.good:
-        try:
-            properties.check()
-        except CodecError:
-            return None
-        if len(raw) <= KEPT:
-            direction.good = raw
+    try:
+        properties.check()
+    except CodecError:
+        return None
+    if len(raw) <= KEPT:
+        direction.good = raw
+        direction.sound = properties
     return properties
