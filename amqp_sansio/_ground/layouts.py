@@ -14,15 +14,15 @@ AMQP_1_0: Final = 2410795431
 """A connection of 1.0."""
 SESSION_0_10: Final = 3779188999
 """The state of a detached session of 0-10."""
-OBSERVER: Final = 1659000656
+OBSERVER: Final = 1005201655
 """An observer of any version."""
-LIFECYCLE: Final = 309014281
+LIFECYCLE: Final = 1215149946
 """A lifecycle of messages."""
-REPLAY: Final = 2397937610
+REPLAY: Final = 359206045
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 3274770387
+BROKER: Final = 2856062813
 """A broker with its clients."""
 
 __all__ = [

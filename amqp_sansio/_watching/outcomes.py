@@ -13,6 +13,7 @@ from .._ground.record import record
 from ..endpoint import Side
 from ..errors import CodecError
 from ..versions import AMQP_0_10, AMQP_1_0
+from .message_columns import MessageColumns
 from .settlements import AT_ONCE, ENDED, SETTLED, STAGED, TOLD
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from .observation import Observed, Skipped
 
 
-class MessageRecord:
+class MessageRecord(MessageColumns):
     """One message on a connection, and its outcome.
 
     `kind` is "publish" (of the client), "deliver", "get" (a fetched message) or "return". `seq`, `sender`, `channel`
@@ -42,28 +43,16 @@ class MessageRecord:
     __slots__ = (
         "_columns",
         "_event",
-        "address",
         "body_sha256",
         "body_size",
         "channel",
-        "code",
-        "consumer_tag",
         "ended_ns",
-        "exchange",
-        "kind",
-        "link",
-        "mandatory",
         "outcome",
         "properties",
-        "queue",
-        "redelivered",
-        "routing_key",
         "sender",
         "seq",
         "settled_ns",
         "settled_seq",
-        "tag",
-        "text",
         "ts_ns",
         "version",
     )
@@ -75,15 +64,6 @@ class MessageRecord:
     sender: Side
     ts_ns: int
     channel: int
-    kind: str
-    exchange: str | None
-    routing_key: str | None
-    address: str | None
-    tag: int | None
-    redelivered: bool | None
-    mandatory: bool | None
-    queue: str | None
-    consumer_tag: str | None
     properties: Any
     body_size: int | None
     body_sha256: str | None
@@ -91,42 +71,9 @@ class MessageRecord:
     settled_ns: int | None
     settled_seq: int | None
     ended_ns: int | None
-    code: int | None
-    text: str | None
-    link: str | None
 
     def read(self) -> None:
         """Read the columns of the unit, which isn't held any longer; this record's are read."""
-
-    def fill(
-        self,
-        kind: str,
-        *,
-        exchange: str | None = None,
-        routing_key: str | None = None,
-        address: str | None = None,
-        tag: int | None = None,
-        redelivered: bool | None = None,
-        mandatory: bool | None = None,
-        queue: str | None = None,
-        consumer_tag: str | None = None,
-        code: int | None = None,
-        text: str | None = None,
-        link: str | None = None,
-    ) -> None:
-        """Set the columns that are a version's own matter; for its records only."""
-        self.kind = kind
-        self.exchange = exchange
-        self.routing_key = routing_key
-        self.address = address
-        self.tag = tag
-        self.redelivered = redelivered
-        self.mandatory = mandatory
-        self.queue = queue
-        self.consumer_tag = consumer_tag
-        self.code = code
-        self.text = text
-        self.link = link
 
     def settle(self, outcome: str, by: Observed | None = None) -> None:
         """Set the message's outcome and the unit that states it; for this package's own use."""
@@ -199,18 +146,21 @@ class MessageRecord:
             return NotImplemented
         self.read()
         other.read()
-        return all([getattr(self, name) == getattr(other, name) for name in self.__slots__])
+        return all([getattr(self, name) == getattr(other, name) for name in _ATTRIBUTES])
 
     __hash__ = None  # type: ignore[assignment]
 
     def __getstate__(self) -> object:
-        return None, {name: getattr(self, name) for name in self.__slots__}
+        return None, {name: getattr(self, name) for name in _ATTRIBUTES}
 
     def __repr__(self) -> str:
         return (
             f"<MessageRecord {self.kind} {self.seq} on channel {self.channel}, tag {self.tag}, "
             f"{self.body_size} octets: {self.outcome}>"
         )
+
+
+_ATTRIBUTES: Final = (*MessageRecord.__slots__, *MessageColumns.__slots__)
 
 
 class _UnreadRecord(MessageRecord):

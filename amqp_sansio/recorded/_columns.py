@@ -1,4 +1,6 @@
-"""Column names and types of all tables: the contract of `tables`, the command-line tool and the Spark adapter."""
+"""Column names and types of all tables: the contract of `tables`, the command-line tool and Spark."""
+
+# Generated; edit the generator (tools/codegen).
 
 from __future__ import annotations
 

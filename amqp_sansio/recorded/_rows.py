@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..endpoint import Side
 from ..versions import AMQP_1_0
 from . import _json
 from ._columns import COLUMNS
+from ._plain import plain
+from ._row_types import ConnectionsRow, ConsumersRow, EventsRow, MessagesRow, ViolationsRow, message_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,13 +25,6 @@ Values: TypeAlias = tuple[Any, ...]
 
 NAMES: Final = {table: tuple([name for name, _ in columns]) for table, columns in COLUMNS.items()}
 """The names of all columns of each table."""
-_named: Any = namedtuple
-"""The fields are those of `COLUMNS`, so nobody repeats them for type checkers."""
-ConnectionsRow: Final = _named("ConnectionsRow", NAMES["connections"], module=__name__)
-EventsRow: Final = _named("EventsRow", NAMES["events"], module=__name__)
-MessagesRow: Final = _named("MessagesRow", NAMES["messages"], module=__name__)
-ViolationsRow: Final = _named("ViolationsRow", NAMES["violations"], module=__name__)
-ConsumersRow: Final = _named("ConsumersRow", NAMES["consumers"], module=__name__)
 ROWS: Final[Mapping[str, Any]] = {
     "connections": ConnectionsRow,
     "events": EventsRow,
@@ -41,23 +35,14 @@ ROWS: Final[Mapping[str, Any]] = {
 """The NamedTuple of each table's rows, whose fields are the table's columns. A replay makes its whole rows so."""
 _tuple: Any = tuple
 _CLIENT: Final = Side.CLIENT
-_INT64_MAX: Final = (1 << 63) - 1
 _MOST: Final = 256
 """Most properties whose texts are kept, and most octets of each."""
 _PROPERTIES: Final = ("message_id", "correlation_id", "content_type", "reply_to", "headers")
 
 
-def plain(text: str | None) -> str | None:
-    """Return text in a form that every consumer can take: surrogates for octets that aren't UTF-8 become `\\xNN`."""
-    if text is None or text.isascii():
-        return text
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-
-
-def chosen(table: str, names: Sequence[str], row: Values) -> Values:
+def chosen(names: Sequence[str], row: NamedTuple) -> Values:
     """Return the values of these columns in a table's whole row."""
-    every = NAMES[table]
-    return ROWS[table]._make(row) if names == every else tuple([row[every.index(name)] for name in names])
+    return row if names == row._fields else tuple([getattr(row, name) for name in names])
 
 
 def maker_of(table: str, names: tuple[str, ...]) -> Callable[[Values], Values]:
@@ -131,57 +116,12 @@ class MessageRows:
         self, message: MessageRecord, label: str, version: Version | None, protocol: str | None, vhost: str | None
     ) -> Values:
         """Return the row of a message."""
-        u = message
         if self._has_texts:
-            message_id, correlation_id, content_type, reply_to, headers = self._texts(u)
+            texts = self._texts(message)
         else:
-            u.read()
-            message_id = correlation_id = content_type = reply_to = headers = None
-        sender = kind = address = queue = None
-        if self._roles:
-            sender = "client" if u.sender is _CLIENT else "server"
-            kind = u.kind
-            address = v if (v := u.address) is None or v.isascii() else plain(v)
-            queue = v if (v := u.queue) is None or v.isascii() else plain(v)
-        tag = u.tag
-        size = u.body_size
-        ts_ns = u.ts_ns
-        settled_ns = u.settled_ns
-        return self._make(
-            (
-                label,
-                ts_ns,
-                protocol if u.version is version else u.version.label,
-                u.channel,
-                kind,
-                v if (v := u.exchange) is None or v.isascii() else plain(v),
-                v if (v := u.routing_key) is None or v.isascii() else plain(v),
-                address,
-                tag if tag is None or tag <= _INT64_MAX else None,
-                message_id,
-                correlation_id,
-                content_type,
-                u.redelivered,
-                size if size is None or size <= _INT64_MAX else _INT64_MAX,
-                u.body_sha256,
-                headers,
-                u.outcome,
-                settled_ns,
-                None if settled_ns is None else settled_ns - ts_ns,
-                u.seq,
-                u.settled_seq,
-                sender,
-                queue,
-                v if (v := u.consumer_tag) is None or v.isascii() else plain(v),
-                u.mandatory,
-                u.code,
-                v if (v := u.text) is None or v.isascii() else plain(v),
-                v if (v := u.link) is None or v.isascii() else plain(v),
-                reply_to,
-                u.ended_ns,
-                vhost,
-            )
-        )
+            message.read()
+            texts = _NO_TEXTS
+        return self._make(message_values(message, label, version, protocol, vhost, self._roles, texts))
 
     def identified(self, roles: bool) -> MessageRows:
         """Return what makes the same rows, now that it is known whether somebody knows which side is the client."""

@@ -15,7 +15,6 @@ from .._core.hints import NOTHING_SAID, of_foreign
 from .._core.snapshot import Laid
 from .._ground.layouts import REPLAY
 from .._watching.end import Transport
-from .._watching.holders import OUTCOMES
 from ..capture import (
     CaptureDamage,
     ConnectionEnd,
@@ -40,7 +39,9 @@ from ..versions import AMQP_0_10
 from . import _json
 from ._columns import BODIES, COLUMNS, STATE_COLUMNS
 from ._lane import EventLane
-from ._rows import NAMES, ROWS, MessageRows, Values, chosen, event_row, plain
+from ._plain import plain
+from ._row_types import ConnectionsRow, ConsumersRow, ViolationsRow
+from ._rows import NAMES, ROWS, MessageRows, Values, chosen, event_row
 from .json_lines import EventLines
 
 if TYPE_CHECKING:
@@ -417,8 +418,18 @@ def damage_row(damage: CaptureDamage, names: Sequence[str] | None = None) -> Row
     `names` are the columns that are wanted (None: all).
     """
     text = f"{damage.file}: {damage.text} (packet {damage.packet})"
-    values = (None, None, damage.ts_ns, None, f"capture/{damage.kind}", "warning", plain(text), damage.offset, None)
-    return "violations", values if names is None else chosen("violations", names, values)
+    row = ViolationsRow(
+        connection=None,
+        seq=None,
+        ts_ns=damage.ts_ns,
+        sender=None,
+        rule=f"capture/{damage.kind}",
+        severity="warning",
+        text=plain(text),
+        offset=damage.offset,
+        channel=None,
+    )
+    return "violations", row if names is None else chosen(names, row)
 
 
 class _Options(NamedTuple):
@@ -738,10 +749,20 @@ class _Connection:
         self.violations += 1
         names = self.tables.get("violations")
         if names is not None:
-            row = self.label, seq, ts_ns, sender, rule, severity, plain(text), offset, channel
+            row = ViolationsRow(
+                connection=self.label,
+                seq=seq,
+                ts_ns=ts_ns,
+                sender=sender,
+                rule=rule,
+                severity=severity,
+                text=plain(text),
+                offset=offset,
+                channel=channel,
+            )
             into = rows if self.expected or self.version is not None else self.aside
             if into is rows or len(into) < _MOST_ASIDE:
-                into.append(("violations", chosen("violations", names, row)))
+                into.append(("violations", chosen(names, row)))
 
     def message(self, message: MessageRecord, lifecycle: Lifecycle) -> Row:
         assert self.message_rows is not None
@@ -753,24 +774,28 @@ class _Connection:
         """Return the row of a consumer that has ended."""
         assert self.consumers is not None
         outcomes = consumer.outcomes
-        values = (
-            self.label,
-            consumer.channel,
-            plain(consumer.name),
-            consumer.handle,
-            plain(consumer.queue),
-            consumer.no_ack,
-            consumer.most,
-            consumer.opened_ns,
-            consumer.closed_ns,
-            consumer.deliveries,
-            *[outcomes[outcome] for outcome in OUTCOMES],
-            consumer.unsettled,
-            consumer.peak,
-            consumer.full_ns(0),
-            consumer.longest_ns,
+        row = ConsumersRow(
+            connection=self.label,
+            channel=consumer.channel,
+            consumer=plain(consumer.name),
+            handle=consumer.handle,
+            queue=plain(consumer.queue),
+            no_ack=consumer.no_ack,
+            most=consumer.most,
+            opened_ns=consumer.opened_ns,
+            closed_ns=consumer.closed_ns,
+            deliveries=consumer.deliveries,
+            accepted=outcomes["accepted"],
+            rejected=outcomes["rejected"],
+            released=outcomes["released"],
+            modified=outcomes["modified"],
+            settled=outcomes["settled"],
+            unsettled=consumer.unsettled,
+            most_held=consumer.peak,
+            no_room_ns=consumer.full_ns(0),
+            longest_hold_ns=consumer.longest_ns,
         )
-        return "consumers", chosen("consumers", self.consumers, values)
+        return "consumers", chosen(self.consumers, row)
 
     def row(self, item: ConnectionEnd, lifecycle: Lifecycle, closed_ns: int | None) -> Row:
         """Return the connection's own row, at its end."""
@@ -789,44 +814,44 @@ class _Connection:
         if closed_by is None and closed_ns is not None and not lifecycle.connection.closed_by:
             closed_by = "transport"
         ended_by = item.how if item.by is None else f"{item.how} of the {self.sides.get(item.by, item.by)}"
-        values = (
-            self.label,
-            client,
-            server,
-            self.protocol,
-            start.ts_ns,
-            closed_ns,
-            closed_by,
-            known.close_code,
-            plain(known.close_text),
-            plain(known.client_product),
-            plain(known.client_version),
-            plain(known.mechanism),
-            plain(known.user),
-            plain(known.vhost),
-            plain(known.container),
-            None if client is None else self.counts[client],
-            None if server is None else self.counts[server],
-            self.gaps,
-            self.complete and item.complete,
-            plain(known.server_product),
-            plain(known.server_version),
-            known.dialect or None,
-            known.channel_max,
-            known.frame_max,
-            known.heartbeat,
-            self.events,
-            lifecycle.counted,
-            self.violations,
-            ended_by,
-            plain(end.hint) or None,
-            plain(known.close_condition),
-            plain(known.server_container),
-            plain(known.connection_name),
-            end.cause,
-            None if client is None else self.roles_by,
+        row = ConnectionsRow(
+            connection=self.label,
+            client=client,
+            server=server,
+            protocol=self.protocol,
+            opened_ns=start.ts_ns,
+            closed_ns=closed_ns,
+            closed_by=closed_by,
+            close_code=known.close_code,
+            close_text=plain(known.close_text),
+            client_product=plain(known.client_product),
+            client_version=plain(known.client_version),
+            mechanism=plain(known.mechanism),
+            user=plain(known.user),
+            vhost=plain(known.vhost),
+            container=plain(known.container),
+            bytes_client=None if client is None else self.counts[client],
+            bytes_server=None if server is None else self.counts[server],
+            gaps=self.gaps,
+            complete=self.complete and item.complete,
+            server_product=plain(known.server_product),
+            server_version=plain(known.server_version),
+            dialect=known.dialect or None,
+            channel_max=known.channel_max,
+            frame_max=known.frame_max,
+            heartbeat=known.heartbeat,
+            events=self.events,
+            messages=lifecycle.counted,
+            violations=self.violations,
+            ended_by=ended_by,
+            hint=plain(end.hint) or None,
+            close_condition=plain(known.close_condition),
+            server_container=plain(known.server_container),
+            connection_name=plain(known.connection_name),
+            cause=end.cause,
+            roles_by=None if client is None else self.roles_by,
         )
-        return "connections", chosen("connections", self.tables["connections"], values)
+        return "connections", chosen(self.tables["connections"], row)
 
 
 def likely_client(start: ConnectionStart, servers: Collection[str], ports: Collection[int]) -> tuple[str | None, str]:

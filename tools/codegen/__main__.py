@@ -18,6 +18,7 @@ from . import (
     initializers,
     layouts,
     restrictions,
+    rows,
     tellers,
     whole_lines,
 )
@@ -29,6 +30,7 @@ TARGETS = (
     restrictions.generate,
     amqp_0_10.generate,
     blocking.generate,
+    rows.generate,
     whole_lines.generate,
     tellers.generate,
     field_writers.generate,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from .columns import COLUMNS, STATE
+
 TARGET: Final = "amqp_sansio/recorded/_whole_lines.py"
 FORMS: Final = {
     "string": "{{n if {0} is None else text[{0}]}}",
@@ -50,10 +52,10 @@ def _function(name: str, columns: tuple[tuple[str, str], ...]) -> str:
 
 def generate() -> dict[str, str]:
     """Return the module's text by its path."""
-    from amqp_sansio.recorded._columns import COLUMNS, STATE_COLUMNS
-
-    text = HEAD + "".join(_function(table, columns) for table, columns in COLUMNS.items())
-    text += _function("state", STATE_COLUMNS)
+    text = HEAD
+    for table, columns in COLUMNS.items():
+        text += _function(table, tuple([(column.name, column.kind) for column in columns]))
+    text += _function("state", STATE)
     entries = "".join(f'    COLUMNS["{table}"]: _{table},\n' for table in COLUMNS)
     text += "\n\nLINES: Final[Mapping[tuple[tuple[str, str], ...], Line]] = {\n" + entries
     text += '    STATE_COLUMNS: _state,\n}\n"""By the names and types of the columns."""\n'
