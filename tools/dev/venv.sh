@@ -91,6 +91,9 @@ check_java() {
       lacks "Java 17 or newer, for Spark ($program doesn't tell its version)" default-jre-headless
     elif ((version < 17)); then
       lacks "Java 17 or newer, for Spark ($program is version $version)" default-jre-headless
+    elif ! "$program" --add-modules=jdk.incubator.vector -version >/dev/null 2>&1; then
+      # Spark asks for it at its start; a runtime that was made of some modules may lack it.
+      lacks "a whole Java, for Spark ($program lacks the module jdk.incubator.vector)" default-jre-headless
     fi
   fi
 }

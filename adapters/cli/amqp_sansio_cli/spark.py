@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from amqp_sansio_spark.tables import BodyMode
 
 JAVA = 17
+_MODULE = "jdk.incubator.vector"
+"""Spark asks for it at its start; a runtime that was made of some modules may lack it."""
 _INSTALL = "pip install 'amqp-sansio[spark]'"
 
 
@@ -156,12 +158,17 @@ def check_requirements() -> None:
     program = shutil.which(java)
     if program is None:
         raise CommandError(f"Spark needs Java {JAVA} or newer; {java} isn't there")
-    run = subprocess.run([program, "-version"], capture_output=True, text=True, check=False)
+    run = subprocess.run([program, f"--add-modules={_MODULE}", "-version"], capture_output=True, text=True, check=False)
+    lacking = run.returncode
+    if lacking:
+        run = subprocess.run([program, "-version"], capture_output=True, text=True, check=False)
     found = re.search(r'version "(?:1\.)?(\d+)', run.stderr + run.stdout)
     if run.returncode or found is None:
         raise CommandError(f"Spark needs Java {JAVA} or newer; {program} doesn't run")
     if int(found[1]) < JAVA:
         raise CommandError(f"Spark needs Java {JAVA} or newer; {program} is {found[1]}")
+    if lacking:
+        raise CommandError(f"Spark needs a whole Java; {program} lacks the module {_MODULE}")
 
 
 def _settings(folder: Path) -> dict[str, str]:

@@ -71,9 +71,13 @@ def test_parquet_has_the_local_engines_rows(process: Run, tmp_path: Path) -> Non
         ("echo 'openjdk version \"11.0.2\" 2019-01-15' >&2", "is 11"),
         ("echo 'java version \"1.8.0_401\"' >&2", "is 8"),
         ("exit 1", "doesn't run"),
+        (
+            "case $1 in --*) exit 1 ;; esac; echo 'openjdk version \"21.0.8\"' >&2",
+            "lacks the module jdk.incubator.vector",
+        ),
     ],
 )
-def test_an_old_java_is_one_line(cli: Run, tmp_path: Path, script: str, wanted: str) -> None:
+def test_a_java_that_does_not_do_is_one_line(cli: Run, tmp_path: Path, script: str, wanted: str) -> None:
     pytest.importorskip("pyspark", reason="needs the extra `spark`")
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()

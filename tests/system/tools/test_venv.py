@@ -126,6 +126,17 @@ def test_java_that_cannot_be_used(machine: Machine, script: str, said: str) -> N
     )
 
 
+def test_java_of_some_modules(machine: Machine) -> None:
+    said = "echo 'openjdk version \"21.0.8\" 2025-07-15 LTS' >&2"
+    machine.program("java", f"case $1 in --add-modules=*) exit 1 ;; esac; {said}")
+    machine.program("python3", WITHOUT_VENV)
+    assert machine.run("--java") == missing(
+        "the module venv of python3",
+        "a whole Java, for Spark (java lacks the module jdk.incubator.vector)",
+        packages="python3-venv default-jre-headless",
+    )
+
+
 @pytest.mark.parametrize("first_line", ['openjdk version "17.0.15" 2025-04-15', 'openjdk version "21" 2023-09-19'])
 def test_java_new_enough(machine: Machine, first_line: str) -> None:
     machine.program("java", f"echo 'Picked up JAVA_TOOL_OPTIONS' >&2; echo '{first_line}' >&2")
