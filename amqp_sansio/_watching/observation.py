@@ -47,7 +47,8 @@ class Observed(Event):
     and `body` are those of the message; `body` is None if the observer doesn't keep it or the message isn't whole,
     `body_size` is the size that its header announces, in octets, in 1.0 None where the capture cut what tells it,
     `body_sha256` its digest in hexadecimal if the observer computes one. `missing` is the number of octets of the body
-    that weren't captured (0: the body is complete; None: even its header is missing).
+    that weren't captured (0: the body is complete; None: even its header is missing). Units of messages whose
+    properties have the same octets may share them.
 
     In 0-10 `properties` are its header segment (`amqp_0_10.Headers`), and a command also has its `command_id` and
     `sync` bit (`amqp_0_10.ObservedCommand`); the missing octets of a cut-off message are known only if its properties

@@ -195,7 +195,6 @@ class SessionState(Laid):
         Header and body have `size` octets together, and the body `body`. It isn't taken unless it is the next new
         command, for a destination with credit, within the limits; then nothing changes.
         """
-        receiving = self.receiving
         number = event.command_id
         transfer = event.transfer
         incoming = self.incoming
@@ -204,18 +203,17 @@ class SessionState(Laid):
         balance = self.granted.get(transfer.destination or "")
         if (
             balance is None
-            or not receiving.is_next(number)
             or len(executing) >= incoming.limit
             or (keeps and len(incoming.unsettled) + incoming.put >= incoming.limit)
         ):
             return False
-        if balance.messages is not None or balance.octets is not None:
-            if not balance.admits(body):
-                return False
+        bounded = balance.messages is not None or balance.octets is not None
+        if (bounded and not balance.admits(body)) or not self.receiving.take_next(number):
+            return False
+        if bounded:
             balance.spend(size, body)
         if keeps:
             incoming.transfer(number, transfer)
-        receiving.take_next(number)
         executing[number] = event
         self.weight += body
         return True
@@ -228,7 +226,9 @@ class SessionState(Laid):
         balance = self.granted.get(event.transfer.destination or "")
         if balance is not None and (balance.flow_mode or balance.stale):
             balance.restore(number, event.size, body)
-        self.executed(number)
+        # As `executed`, without a call.
+        self.receiving.complete(number)
+        self.untold += 1
 
     # The peer's commands.
 

@@ -244,18 +244,19 @@ class ReceiveState:
             self._skip()
         return point, True
 
-    def is_next(self, number: int) -> bool:
-        """Whether it's the next command to come, a new one with no gap ahead, so that `take_next` may count it."""
-        return number == self.point == self.next_id and not self.ahead
-
-    def take_next(self, number: int) -> None:
-        """The next command, which is a new one, has arrived: as `arrive`."""
-        self.next_id = self.point = (number + 1) & MASK
+    def take_next(self, number: int) -> bool:
+        """The next command has arrived, as `arrive`; it isn't taken unless it's a new one with no gap ahead."""
+        if number != self.point or number != self.next_id or self.ahead.ranges:
+            return False
+        following = (number + 1) & MASK
+        self.next_id = following
+        self.point = following
         ranges = self.known.ranges
         if ranges and (ranges[-1][1] + 1) & MASK == number:
             ranges[-1][1] = number
         else:
             self.known.add(number)
+        return True
 
     def forget(self, number: int) -> None:
         """The transport was lost within the command `number`: it never arrived, and will be sent again."""
