@@ -133,8 +133,10 @@ class FieldWriter:
     __slots__ = ("_encode", "_messages", "_secrets", "_texts", "_writers", "body")
 
     def __init__(self, body: str, secrets: bool) -> None:
+        # What is shown of bodies: "none", "size" or "base64".
         self.body = body
         self._secrets = secrets
+        # Encodes values, with tokens or without.
         self._encode = _ENCODERS[secrets]
         self._writers = _WRITERS[secrets]
         self.forget()

@@ -1,4 +1,4 @@
-"""The NamedTuple of the rows of each table, and the values of a message."""
+"""The NamedTuple of the rows of each table, and the values of an event and a message."""
 
 # Generated; edit the generator (tools/codegen).
 
@@ -12,6 +12,7 @@ from ._columns import COLUMNS
 from ._plain import plain
 
 if TYPE_CHECKING:
+    from .._watching.observation import Observed
     from .._watching.outcomes import MessageRecord
     from ..versions import Version
 
@@ -150,6 +151,27 @@ else:
     ConsumersRow = _made("ConsumersRow", "consumers")
 
 
+def event_values(
+    u: Observed, label: str, sender: str | None, protocol: str | None, fields: str | None
+) -> tuple[Any, ...]:
+    at_ns = u.at_ns
+    return (
+        label,
+        u.seq,
+        at_ns // 1000,
+        at_ns,
+        sender,
+        protocol,
+        u.channel,
+        u.event,
+        u.size,
+        u.offset,
+        fields,
+        u.answers,
+        u.unit,
+    )
+
+
 def message_values(
     u: MessageRecord,
     label: str,
@@ -196,4 +218,12 @@ def message_values(
     )
 
 
-__all__ = ["ConnectionsRow", "ConsumersRow", "EventsRow", "MessagesRow", "ViolationsRow", "message_values"]
+__all__ = [
+    "ConnectionsRow",
+    "ConsumersRow",
+    "EventsRow",
+    "MessagesRow",
+    "ViolationsRow",
+    "event_values",
+    "message_values",
+]

@@ -12,7 +12,15 @@ from ..versions import AMQP_1_0
 from . import _json
 from ._columns import COLUMNS
 from ._plain import plain
-from ._row_types import ConnectionsRow, ConsumersRow, EventsRow, MessagesRow, ViolationsRow, message_values
+from ._row_types import (
+    ConnectionsRow,
+    ConsumersRow,
+    EventsRow,
+    MessagesRow,
+    ViolationsRow,
+    event_values,
+    message_values,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,25 +79,9 @@ def event_row(names: tuple[str, ...], roles: bool = True) -> Callable[..., Value
     has_fields = "fields" in names
 
     def write(u: Observed, label: str, protocol: str | None, fields: Callable[[Observed], str]) -> Values:
-        at_ns = u.at_ns
-        return make(
-            (
-                label,
-                u.seq,
-                at_ns // 1000,
-                at_ns,
-                client if u.sender is _CLIENT else server,
-                protocol,
-                u.channel,
-                u.event,
-                u.size,
-                u.offset,
-                # To write them takes longer than all the rest.
-                fields(u) if has_fields else None,
-                u.answers,
-                u.unit,
-            )
-        )
+        # To write the fields takes longer than all the rest.
+        told = fields(u) if has_fields else None
+        return make(event_values(u, label, client if u.sender is _CLIENT else server, protocol, told))
 
     return write
 

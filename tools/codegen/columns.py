@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 class Column(NamedTuple):
     """A column: its name, the type of its values, and what they mean.
 
-    Of `messages` also where its value is: in an `attribute` of `MessageRecord` that each version fills as its methods
-    have it, of which text is made plain, or in an expression. Values `of_roles` aren't known where nobody knows which
-    side is the client.
+    Of `events` and `messages` also where its value is: in an expression, or in an `attribute` of `MessageRecord` that
+    each version fills as its methods have it, of which text is made plain. Values `of_roles` aren't known where nobody
+    knows which side is the client.
     """
 
     name: str
@@ -101,28 +101,33 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     ),
     "events": (
         Column(
-            "connection", "string", "the connection's id, made of the capture's content: the key to the other tables"
+            "connection",
+            "string",
+            "the connection's id, made of the capture's content: the key to the other tables",
+            value="label",
         ),
-        Column("seq", "int64", "the unit's number on its connection, from 0"),
-        Column("ts", "timestamp", "when its last octet arrived, to the microsecond"),
-        Column("ts_ns", "int64", "when its last octet arrived, nanoseconds since 1970"),
-        Column("sender", "string", '"client" or "server"; null where nothing tells the roles'),
-        Column("protocol", "string", "the connection's version"),
-        Column("channel", "int64", "number of the channel"),
+        Column("seq", "int64", "the unit's number on its connection, from 0", value="u.seq"),
+        Column("ts", "timestamp", "when its last octet arrived, to the microsecond", value="at_ns // 1000"),
+        Column("ts_ns", "int64", "when its last octet arrived, nanoseconds since 1970", value="at_ns"),
+        Column("sender", "string", '"client" or "server"; null where nothing tells the roles', value="sender"),
+        Column("protocol", "string", "the connection's version", value="protocol"),
+        Column("channel", "int64", "number of the channel", value="u.channel"),
         Column(
             "event",
             "string",
             'the specification\'s name: "basic.publish", "transfer", "sasl-init"; "protocol-header", "heartbeat"',
+            value="u.event",
         ),
-        Column("size", "int64", "octets of all its frames"),
-        Column("offset", "int64", "its start in the sender's stream"),
-        Column("fields", "json", "its arguments, under the specification's names: a VARIANT"),
-        Column("answers", "int64", "the `seq` of the request that it answers"),
+        Column("size", "int64", "octets of all its frames", value="u.size"),
+        Column("offset", "int64", "its start in the sender's stream", value="u.offset"),
+        Column("fields", "json", "its arguments, under the specification's names: a VARIANT", value="fields"),
+        Column("answers", "int64", "the `seq` of the request that it answers", value="u.answers"),
         Column(
             "unit",
             "string",
             '"method", "header", "heartbeat", "content" (with its whole message), "part" (1.0: a transfer '
             'that doesn\'t complete its delivery), "partial" (its message ended early), "frame" or "unknown"',
+            value="u.unit",
         ),
     ),
     "messages": (

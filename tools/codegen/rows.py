@@ -72,7 +72,7 @@ __all__ = ["BODIES", "COLUMNS", "STATE_COLUMNS"]
 
 def _rows(columns: Mapping[str, tuple[Column, ...]]) -> str:
     names = [f"{table.capitalize()}Row" for table in columns]
-    text = '"""The NamedTuple of the rows of each table, and the values of a message."""\n'
+    text = '"""The NamedTuple of the rows of each table, and the values of an event and a message."""\n'
     text += f"""{GENERATED}
 from collections import namedtuple
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -82,6 +82,7 @@ from ._columns import COLUMNS
 from ._plain import plain
 
 if TYPE_CHECKING:
+    from .._watching.observation import Observed
     from .._watching.outcomes import MessageRecord
     from ..versions import Version
 
@@ -104,6 +105,16 @@ else:
     text += "".join([f'    {name} = _made("{name}", "{table}")\n' for name, table in zip(names, columns, strict=True)])
     text += """
 
+def event_values(
+    u: Observed, label: str, sender: str | None, protocol: str | None, fields: str | None
+) -> tuple[Any, ...]:
+    at_ns = u.at_ns
+    return (
+"""
+    text += "".join([f"        {_value(each)},\n" for each in columns["events"]])
+    text += """    )
+
+
 def message_values(
     u: MessageRecord,
     label: str,
@@ -118,8 +129,8 @@ def message_values(
     return (
 """
     text += "".join([f"        {_value(each)},\n" for each in columns["messages"]])
-    exported = ", ".join([f'"{each}"' for each in sorted([*names])])
-    return f'{text}    )\n\n\n__all__ = [{exported}, "message_values"]\n'
+    exported = "".join([f'    "{each}",\n' for each in [*sorted(names), "event_values", "message_values"]])
+    return f"{text}    )\n\n\n__all__ = [\n{exported}]\n"
 
 
 def _value(column: Column) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from .columns import COLUMNS
+
 if TYPE_CHECKING:
     from amqp_sansio.recorded._units import Part, Unit
 
@@ -147,7 +149,8 @@ def _row(name: str, unit: Unit, body: str | None) -> str:
     if isinstance(fields, list):
         told = ["    texts = w.short"] if any([_uses_texts(part) for part in fields]) else []
         told += _assigned("fields", fields)
-    values = ["fields" if isinstance(value, list) else _value(value) for value in parts.values()]
+    columns = [parts[column.name] for column in COLUMNS["events"]]
+    values = ["fields" if isinstance(value, list) else _value(value) for value in columns]
     told.append("    ts = at_ns // 1000")
     told.append(f"    sender = {unit.sender.expression}")
     shown = {unit.sender.expression: "sender", TS.expression: "ts"}
