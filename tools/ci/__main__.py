@@ -19,9 +19,6 @@ from . import Job, run
 UNSTABLE: Final = "build/unstable"
 PROCESSORS: Final = 1
 """So many more than there are: none is idle while one of the jobs waits."""
-JVM: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Options of the JVMs that Spark's commands start: each is over before better code is compiled."""
-
 FUZZ_S: Final = "1200"
 """The fuzzer ends by the number of its inputs; after so many seconds it would leave some out."""
 COMPILED: Final = ",".join(
@@ -136,7 +133,6 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
-    os.environ["SPARK_SUBMIT_OPTS"] = JVM
     return run(JOBS, (os.cpu_count() or 1) + PROCESSORS)
 
 
