@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, TextIO
@@ -73,11 +73,18 @@ class _Running:
         return Ended(self.job, code if code >= 0 else 128 - code, seconds, used.ru_utime + used.ru_stime)
 
 
-def run(jobs: Sequence[Job], processors: float, out: TextIO = sys.stdout) -> int:
+def never() -> int:
+    """Nothing asks the run to end."""
+    return 0
+
+
+def run(
+    jobs: Sequence[Job], processors: float, out: TextIO = sys.stdout, asked_to_end: Callable[[], int] = never
+) -> int:
     """Run all jobs, so that those that run at a time keep at most `processors` busy, or one alone that takes more.
 
-    Returns 0, or the status of the first job that failed. Raises ValueError if a job comes after one that isn't before
-    it in `jobs`.
+    Returns 0, or the status of the first job that failed, or what `asked_to_end` returns that isn't 0. Raises
+    ValueError if a job comes after one that isn't before it in `jobs`.
     """
     _check(jobs)
     began = time.monotonic()
@@ -92,6 +99,9 @@ def run(jobs: Sequence[Job], processors: float, out: TextIO = sys.stdout) -> int
         waiting = list(jobs)
         try:
             while waiting or running:
+                status = asked_to_end()
+                if status:
+                    return status
                 for job in _ready(waiting, {each.job.title for each in passed}, running, processors):
                     waiting.remove(job)
                     print(f"======== {job.title} begins: {' '.join(job.command)}", file=out, flush=True)

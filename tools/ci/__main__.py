@@ -12,16 +12,13 @@ import os
 import signal
 import sys
 from types import FrameType
-from typing import Final, NoReturn
+from typing import Final
 
 from . import Job, run
 
 UNSTABLE: Final = "build/unstable"
 PROCESSORS: Final = 1
 """So many more than there are: none is idle while one of the jobs waits."""
-JVM: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Options of the JVMs that Spark's commands start: each is over before better code is compiled."""
-
 FUZZ_S: Final = "1200"
 """The fuzzer ends by the number of its inputs; after so many seconds it would leave some out."""
 COMPILED: Final = ",".join(
@@ -134,17 +131,15 @@ def main(arguments: list[str] | None = None) -> int:
         for job in JOBS:
             print(f"{job.title}: {' '.join(job.command)}")
         return 0
+    came: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        # An exception here could come while a job is started, which nobody would end then.
+        came.append(number)
+
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stop)
-    os.environ["SPARK_SUBMIT_OPTS"] = JVM
-    return run(JOBS, (os.cpu_count() or 1) + PROCESSORS)
-
-
-def _stop(number: int, frame: FrameType | None) -> NoReturn:
-    """End what runs, once: a second signal would leave some of it."""
-    for each in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_IGN)
-    sys.exit(128 + number)
+        signal.signal(number, note)
+    return run(JOBS, (os.cpu_count() or 1) + PROCESSORS, asked_to_end=lambda: 128 + came[0] if came else 0)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,59 @@
+"""Which rows of a test a run takes: as many as are wanted, always the same, the first and the last among them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+MANY = """
+import pytest
+
+@pytest.mark.parametrize("row", [pytest.param(row, marks=pytest.mark.rule(f"r{row // 50}")) for row in range(100)])
+def test_many(row): pass
+
+@pytest.mark.parametrize("row", range(3))
+def test_few(row): pass
+
+@pytest.mark.large
+def test_large(): pass
+"""
+
+
+def taken(folder: Path, *options: str) -> list[str]:
+    """The tests that a run collects."""
+    tests = folder / "tests"
+    tests.mkdir()
+    (tests / "test_rows.py").write_text(MANY)
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n    rule(id)\n    large\n")
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:randomly", "-p", "no:xdist"]
+    command += ["-p", "tests.kit.rows", "-p", "tests.kit.examples", "--import-mode=importlib", *options, "tests"]
+    environment = {"PYTHONPATH": str(ROOT), "PATH": ""}
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return [line.partition("::")[2] for line in ended.stdout.splitlines() if "::" in line]
+
+
+FEW = ["test_few[0]", "test_few[1]", "test_few[2]"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("4", ["test_many[0]", "test_many[33]", "test_many[66]", "test_many[99]", *FEW]),
+        ("2", ["test_many[0]", "test_many[99]", "test_few[0]", "test_few[2]"]),
+        ("1", ["test_many[0]", "test_few[0]"]),
+    ],
+)
+def test_so_many_rows_as_are_asked_for(tmp_path: Path, rows: str, expected: list[str]) -> None:
+    assert taken(tmp_path, f"--rows={rows}") == expected
+
+
+def test_the_default_and_what_it_leaves_out_are_all(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    usual, rest = taken(tmp_path / "a"), taken(tmp_path / "b", "--full-examples")
+    assert len(usual) == 24 + len(FEW)
+    assert not set(usual) & set(rest)
+    assert len(usual) + len(rest) == 100 + len(FEW) + 1
