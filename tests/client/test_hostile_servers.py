@@ -58,9 +58,9 @@ def test_a_close_takes_its_timeout_at_most_whatever_comes_meanwhile(number: int)
     async def main() -> None:
         attempt = Attempt(HostileServer(number, honest=True))
         connection = await attempt.connect()
-        line, loop = attempt.line, asyncio.get_running_loop()
-        assert line is not None
-        line.deafen()
+        end, loop = attempt.end, asyncio.get_running_loop()
+        assert end is not None
+        end.deafen()
         # Nothing can be read any more behind this, so that only what is to be sent is waited for.
         loop.call_later(CLOSE / 2, attempt.drivers[0].data_received, b"\xff" * 64)
         begun = loop.time()

@@ -18,17 +18,16 @@ from time import monotonic
 from typing import Any, Final, Protocol
 
 from amqp_sansio import EndpointClosed
-from amqp_sansio.testing.simulate import Line, World
+from amqp_sansio.testing.simulate import World
 from amqp_sansio_sync import connect
 from amqp_sansio_sync.simulated import inside
 from tests.kit.hostile_program import Program, Steps
 from tests.kit.hostile_servers import Act, Deafen, End, HostileServer, Send, Wait
+from tests.kit.hostile_world import WorldEnd
 from tests.kit.inside import driver_of
 
 PACE: Final = 0.01
 """How much of the script's pauses is kept over sockets."""
-LATENCY: Final = 0.01
-"""Seconds until the server of a world does something."""
 DOCUMENTED: Final[tuple[type[Exception], ...]] = (EndpointClosed, TimeoutError)
 CONNECTING: Final = (EndpointClosed, OSError)
 _RESET: Final = (1).to_bytes(4, "little") + bytes(4)
@@ -54,7 +53,7 @@ class Stage(Protocol):
 
 
 class Virtual:
-    """A simulated world. Whoever talks without end must not stop the time: the server hears late."""
+    """A simulated world."""
 
     handshake = 5.0
     close = 2.0
@@ -67,68 +66,13 @@ class Virtual:
     @contextmanager
     def enter(self, server: HostileServer) -> Generator[int]:
         with self._world as world, inside(world):
-            listener = world.listen("127.0.0.1", 0, lambda: _WorldEnd(world, server))
-            yield listener.address[1]
+            yield WorldEnd(world, server).port
 
     def now(self) -> float:
         return self._world.now
 
     def is_left(self, transport: Any) -> str:
         return "" if transport.stream.is_over else "the line is left behind"
-
-
-class _WorldEnd:
-    """The server's end of a line."""
-
-    def __init__(self, world: World, server: HostileServer) -> None:
-        self.room = 65_536
-        self._world = world
-        self._server = server
-        self._acts: deque[Act] = deque()
-        self._is_going = False
-        self._is_over = False
-
-    def attach(self, line: Line) -> None:
-        self._line = line
-        self._acts += self._server.connected(self._world.now)
-        self._go_after(LATENCY)
-
-    def receive(self, octets: bytes) -> None:
-        self._acts += self._server.received(octets, self._world.now)
-        self._go_after(LATENCY)
-
-    def writable(self) -> None:
-        """It writes without asking."""
-
-    def ended(self, reason: str, *, is_reset: bool) -> None:
-        self._finish(is_reset=False)
-
-    def run(self) -> None:
-        """Do what its script says, up to the next pause."""
-        self._is_going = False
-        while self._acts and not self._is_over:
-            act = self._acts.popleft()
-            if isinstance(act, Send):
-                self._line.down.send(act.octets)
-            elif isinstance(act, Wait):
-                self._go_after(act.seconds)
-                return
-            elif isinstance(act, Deafen):
-                self.room = 0
-            else:
-                self._finish(is_reset=act.reset)
-
-    def _go_after(self, seconds: float) -> None:
-        if not self._is_going:
-            self._is_going = True
-            self._world.at(self._world.now + seconds, self)
-
-    def _finish(self, *, is_reset: bool) -> None:
-        if not self._is_over:
-            self._is_over = True
-            self._line.down.finish("the server has ended it", is_reset=is_reset)
-            if is_reset:
-                self._line.up.stop()
 
 
 class Loopback:

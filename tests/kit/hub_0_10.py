@@ -9,11 +9,12 @@ from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.broker import Settings
 from amqp_sansio.sasl import ClientMechanism, Plain
 from tests.kit import hub
+from tests.kit.sessions_0_10 import Sessions
 
 R = TypeVar("R")
 
 
-class User(hub.User[amqp.Connection]):
+class User(hub.User[amqp.Connection], Sessions):
     """A client of 0-10."""
 
     world: World
@@ -21,24 +22,19 @@ class User(hub.User[amqp.Connection]):
     def __init__(self, world: hub.World[Any], config: amqp.Config, **options: Any) -> None:
         super().__init__(world, amqp.Connection.client(config), **options)
 
-    # Sessions.
-
-    def session(self, name: bytes | str = b"s", *, timeout: int | None = 0, force: bool = False) -> amqp.Session:
-        """A session that is attached and in step. Raises what the attach failed with."""
-        session = self.end.open_session(name, timeout=timeout, force=force)
-        return self._opened(session)
-
-    def resume(self, state: amqp.SessionState, *, force: bool = True) -> amqp.Session:
-        """A session that goes on."""
-        return self._opened(self.end.resume_session(state, force=force))
-
-    def _opened(self, session: amqp.Session) -> amqp.Session:
-        opening = session.opening
-        assert opening is not None
-        self.result(opening)
-        return session
-
     # Commands.
+
+    @property
+    def connection(self) -> amqp.Connection:  # type: ignore[override]
+        """The client's end."""
+        return self.end
+
+    def session(self, name: bytes | str | None = b"s", **options: Any) -> amqp.Session:
+        """As the base's, of one name and without a timeout unless the test says more."""
+        return super().session(name, **{"timeout": 0, **options})
+
+    def new_destination(self) -> str:
+        return "d"
 
     def result(self, handle: Pending[R]) -> R:
         """What a handle ends with. Raises its error."""
@@ -48,10 +44,6 @@ class User(hub.User[amqp.Connection]):
             raise handle.error
         found: R = handle.result
         return found
-
-    def call(self, session: amqp.Session, command: amqp.Command[R], message: amqp.Message | None = None) -> R:
-        """Send a command and wait for it; its result. Raises what it failed with."""
-        return self.result(session.call(command, message))
 
     def refused(self, session: amqp.Session, command: amqp.Command[Any], message: amqp.Message | None = None) -> int:
         """The code of the exception that a command ends its session with."""
@@ -71,35 +63,10 @@ class User(hub.User[amqp.Connection]):
         assert errors
         return report.code
 
-    def publish(self, session: amqp.Session, destination: str, message: amqp.Message | bytes, **options: Any) -> Any:
-        """Send a message and wait; its outcome, None with accept-mode none."""
-        sent = session.transfer(destination, message, sync=True, **options)
-        self.result(sent.completion)
-        return None if sent.outcome is None else self.result(sent.outcome)
-
     def put(self, session: amqp.Session, queue: str, *bodies: bytes) -> None:
         """Put messages into a queue by the default exchange."""
         for body in bodies:
             self.publish(session, "", amqp.Message(body, routing_key=queue))
-
-    def subscribe(
-        self,
-        session: amqp.Session,
-        queue: str,
-        destination: str = "d",
-        *,
-        accept_mode: int = amqp.EXPLICIT,
-        acquire_mode: int = amqp.PRE_ACQUIRED,
-        credit: int = 0,
-        octets: int | None = None,
-        **options: Any,
-    ) -> str:
-        """A subscription, with credit when some is given; its destination."""
-        self.call(session, amqp.MessageSubscribe(queue, destination, accept_mode, acquire_mode, **options))
-        if credit:
-            session.top_up(destination, credit, octets)
-            self.result(session.sync())
-        return destination
 
     def got(self, session: amqp.Session, destination: str = "d") -> list[amqp.MessageReceived]:
         """Take the messages of a subscription that have come."""
@@ -110,16 +77,6 @@ class User(hub.User[amqp.Connection]):
     def bodies(self, session: amqp.Session, destination: str = "d") -> list[bytes]:
         """The bodies of the messages that have come, which are taken."""
         return [each.body for each in self.got(session, destination)]
-
-    def drain(self, session: amqp.Session, queue: str) -> list[bytes]:
-        """All that is available in a queue, taken out of it."""
-        destination = self.subscribe(session, queue, f"drain of {queue}", credit=1_000_000)
-        self.call(session, amqp.MessageFlush(destination))
-        found = self.got(session, destination)
-        if found:
-            self.result(session.accept(*[each.command_id for each in found], sync=True))
-        self.call(session, amqp.MessageCancel(destination))
-        return [each.body for each in found]
 
     def queue(self, session: amqp.Session, name: str, *keys: tuple[str, str], **options: Any) -> str:
         """Declare a queue and bind it to exchanges with keys."""

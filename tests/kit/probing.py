@@ -61,23 +61,17 @@ class Scripted:
         self._ends = True
 
 
-class ScriptedClient:
+class ScriptedClient(Scripted):
     """A client under test and its program at once: `says` is asked as a `Says`, first without having heard anything.
 
     The program prints `events` when it has said all, and ends with `ends_with` when its connection has ended; None: it
     goes on.
     """
 
-    local = "127.0.0.1:40000"
-    remote = "127.0.0.1:5672"
-
     def __init__(self, says: Says, events: Sequence[Mapping[str, Any]] = (), ends_with: int | None = 0) -> None:
-        self.heard = b""
-        self._says = says
+        super().__init__(says)
         self._events = list(events)
         self._ends_with = ends_with
-        self._how = ""
-        self._now = 0.0
         octets, self._ends = says(b"")
         self._told = [octets] if octets else []
 
@@ -94,40 +88,15 @@ class ScriptedClient:
         return "no"
 
     def wait(self, seconds: float) -> None:
-        self._now += seconds
+        self.pass_time(seconds)
 
     def end(self) -> None:
         pass
 
     # The connection.
 
-    def send(self, octets: bytes) -> None:
-        if not self._ends:
-            self.heard += octets
-            answer, self._ends = self._says(self.heard)
-            self._told += [answer] if answer else []
-
-    def receive(self, seconds: float) -> bytes | None:
-        if self._told:
-            return self._told.pop(0)
-        if self._ends:
-            self._how = "closed"
-            return b""
-        self._now += seconds
-        return None
-
-    def now(self) -> float:
-        return self._now
-
-    def wall(self) -> int:
-        return START + round(self._now * 1e9)
-
-    @property
-    def how_it_ended(self) -> str:
-        return self._how
-
     def close(self) -> None:
-        self._ends = True
+        super().close()
         self._how = self._how or "closed"
 
     def shut(self) -> None:

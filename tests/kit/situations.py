@@ -557,7 +557,6 @@ def jobs(made: RecordedWorld) -> None:
 
 NO_ROOM: Final = "a consumer had no room for "
 CHANNEL: Final = "channel.close of the server, 1 time"
-DRY: Final = "a link had no credit for 4"
 OPENED: Final = sent_by_client(Talk().login().channel())
 REFUSED: Final = "1 connection refused by the server"
 LOST: Final = "1 connection lost: TCP ended without a close"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pickle
 import socket
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from amqp_sansio import Failed
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio_asyncio import Recorder
+from tests.kit.sessions_0_10 import Sessions
 from tests.kit.wire import Wire
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-class Wire010(Wire[amqp.Connection]):
+class Wire010(Wire[amqp.Connection], Sessions):
     """A client's connection over TCP."""
 
     def __init__(self, config: amqp.Config, host: str, port: int, recorder: Recorder | None = None) -> None:
@@ -26,58 +27,9 @@ class Wire010(Wire[amqp.Connection]):
             self.socket = _RecordedSocket(self.socket, recorder)
         self._serial = 0
 
-    def session(self, name: bytes | str | None = None, **options: Any) -> amqp.Session:
-        """A session that is attached and in step. Raises what the attach failed with."""
-        session = self.connection.open_session(name, **options)
-        assert session.opening is not None
-        found: amqp.Session = self.result(session.opening)
-        return found
-
-    def resume(self, state: amqp.SessionState, *, force: bool = True) -> amqp.Session:
-        """A session that goes on. Raises what it failed with."""
-        session = self.connection.resume_session(state, force=force)
-        assert session.opening is not None
-        found: amqp.Session = self.result(session.opening)
-        return found
-
-    def call(self, session: amqp.Session, command: amqp.Command[R], **options: Any) -> R:
-        """Send a command and wait for it; its result. Raises what it failed with."""
-        found: R = self.result(session.call(command, **options))
-        return found
-
-    def sync(self, session: amqp.Session) -> None:
-        """Wait until everything that was sent before is executed."""
-        self.result(session.sync())
-
-    def publish(self, session: amqp.Session, destination: str, message: amqp.Message | bytes, **options: Any) -> Any:
-        """Send a message and wait; its outcome, None with accept-mode none."""
-        sent = session.transfer(destination, message, sync=True, **options)
-        self.result(sent.completion)
-        return None if sent.outcome is None else self.result(sent.outcome)
-
-    def subscribe(
-        self,
-        session: amqp.Session,
-        queue: str,
-        destination: str = "",
-        *,
-        accept_mode: int = amqp.EXPLICIT,
-        acquire_mode: int = amqp.PRE_ACQUIRED,
-        flow_mode: int = amqp.WINDOW,
-        credit: int = 0,
-        octets: int | None = None,
-        **options: Any,
-    ) -> str:
-        """A subscription, with credit when some is given; its destination."""
+    def new_destination(self) -> str:
         self._serial += 1
-        destination = destination or f"subscription-{self._serial}"
-        self.call(session, amqp.MessageSubscribe(queue, destination, accept_mode, acquire_mode, **options))
-        if flow_mode != amqp.WINDOW:
-            self.call(session, amqp.MessageSetFlowMode(destination, flow_mode))
-        if credit:
-            session.top_up(destination, credit, octets)
-            self.sync(session)
-        return destination
+        return f"subscription-{self._serial}"
 
     def message(self, session: amqp.Session, destination: str, timeout: float = 20.0) -> amqp.MessageReceived:
         """Take the oldest message of a subscription, waiting for it."""
@@ -95,10 +47,7 @@ class Wire010(Wire[amqp.Connection]):
         place = (session.channel, destination)
         return [event for event in messages if (event.channel, event.destination) == place]
 
-    def fetch(self, session: amqp.Session, destination: str, most: int = 1000) -> list[amqp.MessageReceived]:
-        """What there is for a subscription now, at most so many: credit, then message.flush, which takes it back."""
-        session.top_up(destination, most)
-        self.call(session, amqp.MessageFlush(destination))
+    def got(self, session: amqp.Session, destination: str) -> list[amqp.MessageReceived]:
         found = self.arrived(session, destination)
         self.events = [event for event in self.events if not any(event is each for each in found)]
         return found
@@ -113,15 +62,6 @@ class Wire010(Wire[amqp.Connection]):
             body += piece.octets
             if piece.last:
                 return begun, body
-
-    def drain(self, session: amqp.Session, queue: str) -> list[bytes]:
-        """What is in a queue, taken out of it."""
-        destination = self.subscribe(session, queue)
-        found = self.fetch(session, destination)
-        if found:
-            self.result(session.accept(*[event.command_id for event in found], sync=True))
-        self.call(session, amqp.MessageCancel(destination))
-        return [event.body for event in found]
 
     def session_closed(self, session: amqp.Session) -> amqp.SessionClosed:
         """Wait for the session's last event."""

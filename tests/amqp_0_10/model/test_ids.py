@@ -19,6 +19,7 @@ from amqp_sansio.amqp_0_10.model.transfers import EACH, FREE
 from tests.kit.facing import CLIENT, SERVER
 from tests.kit.facing_0_10 import Facing, server_config
 from tests.kit.octets_0_10 import accept, acquire, command, completed, confirmed, flow, reject, release
+from tests.kit.pair import structure
 from tests.kit.steps import assert_linear, count_steps
 from tests.kit.talk_0_10 import Talk010, frames, transfer
 from tests.kit.talk_0_10 import completed as completes
@@ -98,6 +99,36 @@ def test_every_command_is_executed_once_and_in_order(steps: list[int], first_id:
         ends.step(3)
     assert ends.done == list(range(ends.count))
     assert not ends.sender.replay
+
+
+@given(
+    steps=st.lists(st.tuples(st.sampled_from(["arrive", "gap", "point", "loss"]), st.integers(0, 5)), max_size=12),
+    first_id=st.sampled_from([0, 7, 0xFFFF_FFFE, 0xFFFF_FFFF]),
+)
+def test_the_next_command_is_the_one_that_arrives_with_nothing_ahead_of_it(
+    steps: list[tuple[str, int]], first_id: int
+) -> None:
+    """What is said of it in one step is what `arrive` does."""
+    receiver = ReceiveState()
+    receiver.command_point(first_id)
+    for what, value in steps:
+        next_id = receiver.next_id
+        assert next_id is not None
+        if what == "gap":
+            receiver.gap(amqp.SequenceSet([((next_id + value) & MASK, (next_id + value) & MASK)]))
+        elif what == "point":
+            receiver.command_point((next_id - value) & MASK)
+        elif what == "loss":
+            receiver.detached()
+        elif receiver.point is not None:
+            receiver.arrive()
+        for number in ((next_id + each) & MASK for each in range(-6, 7)):
+            stepped, taken = [pickle.loads(pickle.dumps(receiver)) for _ in range(2)]
+            fits = receiver.point is not None and stepped.arrive() == (number, True) and not receiver.ahead
+            assert receiver.is_next(number) is fits
+            if fits:
+                taken.take_next(number)
+                assert structure(taken) == structure(stepped)
 
 
 @given(

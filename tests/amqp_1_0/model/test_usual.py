@@ -5,6 +5,8 @@ from collections import Counter
 from random import Random
 from typing import Final
 
+import pytest
+
 from amqp_sansio import Limits
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0.codec.violation import Violation
@@ -145,6 +147,40 @@ def test_a_usual_frame_is_the_step_or_nothing() -> None:
     assert set(taken) == {"transfer", "disposition by the receiver", "disposition by the sender"}
 
 
+<<<<<<< HEAD
 def _copy(octets: bytes) -> ConnectionModel:
     copy: ConnectionModel = pickle.loads(octets)
+=======
+@pytest.mark.parametrize("again", range(3))
+def test_what_the_attaches_say_is_found_anew_after_each(again: int) -> None:
+    """Also for a delivery that is open since before: as `step_disposition`, which nothing here needs."""
+    model = ConnectionModel(Limits())
+    for half in model.halves:
+        half.assume_open()
+    for side, remote in ((CLIENT, None), (SERVER, 0)):
+        model.begin(side, 0, amqp.Begin(remote, 0, incoming_window=9, outgoing_window=9))
+
+    def attach() -> None:
+        for side in (CLIENT, SERVER):
+            model.attach(side, 0, amqp.Attach("link", 0, side == SERVER, initial_delivery_count=0))
+
+    attach()
+    model.flow(SERVER, 0, amqp.Flow(0, 9, 0, 9, handle=0, delivery_count=0, link_credit=9))
+    model.transfer(CLIENT, 0, amqp.Transfer(0, 0, b"a", 0), 1)
+    for _ in range(again):
+        for side in (CLIENT, SERVER):
+            model.detach(side, 0, amqp.Detach(0))
+        attach()
+    stepped = _copy(model)
+    accepted = amqp.Disposition(True, 0, settled=True, state=amqp.Accepted())
+    stepped.disposition(SERVER, 0, accepted)
+    session = model.halves[CLIENT].channels[0]
+    assert session.take_usual_disposition(SERVER, True, 0, 0, accepted.state) is not None
+    assert session.halves[CLIENT].deliveries == {}
+    assert structure(model.halves[CLIENT].channels[0].halves) == structure(stepped.halves[CLIENT].channels[0].halves)
+
+
+def _copy(model: ConnectionModel) -> ConnectionModel:
+    copy: ConnectionModel = pickle.loads(pickle.dumps(model))
+>>>>>>> s-mut
     return copy

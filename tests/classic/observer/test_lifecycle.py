@@ -274,6 +274,20 @@ def test_publishes_on_a_channel_that_is_seen_from_the_middle() -> None:
     assert talk.outcomes() == [("publish", None, "accepted")]
 
 
+@pytest.mark.parametrize("mandatory", range(1 << 3))
+def test_what_may_have_come_back_in_a_gap_of_the_server_is_not_accepted_by_its_confirm(mandatory: int) -> None:
+    """The octets that are lost may be its return; each bit of `mandatory` says so of one publish. Those before the one
+    that is named may have been rejected in the gap."""
+    talk = _confirming()
+    asked = [bool(mandatory >> number & 1) for number in range(3)]
+    talk.client(*[talk.publish(b"%d" % number, mandatory=each) for number, each in enumerate(asked)])
+    talk.gap(SERVER, 12).server(talk.named("basic.ack", 3, True), channel=1).finish()
+    last = None if asked[-1] else "accepted"
+    assert talk.outcomes() == [("publish", 1, None), ("publish", 2, None), ("publish", 3, last)]
+    told = [unit for event in talk.events for unit, *_ in getattr(event, "settles", ())]
+    assert len(told) == len(set(told)) == 3
+
+
 def test_after_a_gap_confirms_are_not_counted_wrong() -> None:
     talk = _confirming().client(Talk().publish(b"1")).gap(CLIENT, 500).client(Talk().publish(b"n"))
     talk.server(talk.named("basic.ack", 9, True), channel=1).finish()
