@@ -147,10 +147,6 @@ def test_a_usual_frame_is_the_step_or_nothing() -> None:
     assert set(taken) == {"transfer", "disposition by the receiver", "disposition by the sender"}
 
 
-<<<<<<< HEAD
-def _copy(octets: bytes) -> ConnectionModel:
-    copy: ConnectionModel = pickle.loads(octets)
-=======
 @pytest.mark.parametrize("again", range(3))
 def test_what_the_attaches_say_is_found_anew_after_each(again: int) -> None:
     """Also for a delivery that is open since before: as `step_disposition`, which nothing here needs."""
@@ -171,7 +167,7 @@ def test_what_the_attaches_say_is_found_anew_after_each(again: int) -> None:
         for side in (CLIENT, SERVER):
             model.detach(side, 0, amqp.Detach(0))
         attach()
-    stepped = _copy(model)
+    stepped = _copy(pickle.dumps(model))
     accepted = amqp.Disposition(True, 0, settled=True, state=amqp.Accepted())
     stepped.disposition(SERVER, 0, accepted)
     session = model.halves[CLIENT].channels[0]
@@ -180,7 +176,6 @@ def test_what_the_attaches_say_is_found_anew_after_each(again: int) -> None:
     assert structure(model.halves[CLIENT].channels[0].halves) == structure(stepped.halves[CLIENT].channels[0].halves)
 
 
-def _copy(model: ConnectionModel) -> ConnectionModel:
-    copy: ConnectionModel = pickle.loads(pickle.dumps(model))
->>>>>>> s-mut
+def _copy(octets: bytes) -> ConnectionModel:
+    copy: ConnectionModel = pickle.loads(octets)
     return copy
