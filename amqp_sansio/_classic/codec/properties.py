@@ -29,6 +29,8 @@ class Properties:
     all at once when a property is asked for, and any access may then raise CodecError (`check` tells beforehand);
     until then the object is of a subclass of its class. `FIELDS` pairs each property with its wire type, in the order
     of their flags. Equal when all properties are; hashable; pickling keeps octets.
+
+    Those that arrived aren't to be changed, for messages with the same octets may share them; `replace` gives others.
     """
 
     __slots__ = ()

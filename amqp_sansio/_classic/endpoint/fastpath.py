@@ -155,7 +155,7 @@ class ClientFastPath(FastPath):
                     break
                 raw = data[pos + ahead : end]
                 if raw != last_raw:
-                    # Most messages have the properties of the one before, which nobody can change.
+                    # Most messages have the properties of the one before, and nobody is to change those that arrived.
                     last_raw = raw
                     properties = _properties_of(raw, tables)
                 body = data[end + 8 : last]
