@@ -9,6 +9,7 @@ from __future__ import annotations
 __all__ = ["COMPILED"]
 
 try:
+    from ._speedups import maker as maker  # pyright: ignore[reportMissingModuleSource]
     from ._speedups import scan_content as scan_content  # pyright: ignore[reportMissingModuleSource]
     from ._speedups import scan_list as scan_list  # pyright: ignore[reportMissingModuleSource]
     from ._speedups import scan_map as scan_map  # pyright: ignore[reportMissingModuleSource]

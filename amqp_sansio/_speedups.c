@@ -8,8 +8,17 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#ifndef Py_T_OBJECT_EX
+/* Names of Python 3.12. */
+#include <structmember.h>
+#define Py_T_OBJECT_EX T_OBJECT_EX
+#define Py_T_PYSSIZET T_PYSSIZET
+#define Py_READONLY READONLY
+#endif
 
 /* Stores a new reference, or goes to `fail` with the exception that making it has raised. */
 #define PUT(tuple, index, value)                     \
@@ -143,6 +152,197 @@ text_of(const unsigned char *octets, Py_ssize_t count, PyObject *known, PyObject
     return 0;
 }
 
+/* Records: instances of a class of the caller's, whose fields are slots */
+
+enum {
+    /* The most slots that a maker sets. */
+    MOST_SLOTS = 32,
+};
+
+/* What maker() gives: where the fields of a record stand. It keeps the class alive, and so all that owns its slots. */
+struct maker {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyTypeObject *type;
+    /* How many values it takes; behind them stand those that all of its records share. */
+    Py_ssize_t count;
+    PyObject *rest;
+    PyMemberDef *slots[MOST_SLOTS];
+};
+
+/* What belongs to a module, of which each interpreter has its own. */
+struct state {
+    PyTypeObject *maker;
+};
+
+/* A new record whose slots have these values; all others have none. */
+static PyObject *
+make(const struct maker *it, PyObject *const *values)
+{
+    PyObject *record = it->type->tp_alloc(it->type, 0);
+    if (record == NULL) {
+        return NULL;
+    }
+    /* Nobody else has the record yet. */
+    for (Py_ssize_t index = 0; index < it->count; index++) {
+        *(PyObject **)((char *)record + it->slots[index]->offset) = Py_NewRef(values[index]);
+    }
+    for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(it->rest); index++) {
+        PyMemberDef *slot = it->slots[it->count + index];
+        *(PyObject **)((char *)record + slot->offset) = Py_NewRef(PyTuple_GET_ITEM(it->rest, index));
+    }
+    return record;
+}
+
+static PyObject *
+call_maker(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    const struct maker *it = (const struct maker *)self;
+    if (names != NULL && PyTuple_GET_SIZE(names) != 0) {
+        PyErr_Format(PyExc_TypeError, "a maker of %.100s takes its fields by their order", it->type->tp_name);
+        return NULL;
+    }
+    return takes("a maker", it->count, PyVectorcall_NARGS(nargsf)) ? make(it, args) : NULL;
+}
+
+static int
+traverse_maker(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((struct maker *)self)->type);
+    Py_VISIT(((struct maker *)self)->rest);
+    return 0;
+}
+
+static void
+free_maker(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    /* Its class never refers to it in a cycle that needs tp_clear: a maker never changes. */
+    Py_DECREF(((struct maker *)self)->type);
+    Py_DECREF(((struct maker *)self)->rest);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+static PyMemberDef maker_members[] = {
+    {"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(struct maker, call), Py_READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot maker_slots[] = {
+    {Py_tp_members, maker_members},
+    {Py_tp_call, (void *)PyVectorcall_Call},
+    {Py_tp_traverse, (void *)traverse_maker},
+    {Py_tp_dealloc, (void *)free_maker},
+    {0, NULL},
+};
+
+static PyType_Spec maker_spec = {
+    .name = "amqp_sansio._speedups.Maker",
+    .basicsize = sizeof(struct maker),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE
+        | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = maker_slots,
+};
+
+/* Whether all of a class is written in Python: then a record with nothing but its slots is a whole one. */
+static int
+is_plain(PyTypeObject *type)
+{
+    PyObject *bases = type->tp_mro;
+    for (Py_ssize_t index = 0; bases != NULL && index < PyTuple_GET_SIZE(bases); index++) {
+        PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(bases, index);
+        if (base != &PyBaseObject_Type && !(base->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+            return 0;
+        }
+    }
+    return type->tp_alloc == PyType_GenericAlloc && type->tp_itemsize == 0;
+}
+
+/* The slot of a class that has this name; NULL with an exception. It lives as long as the class. */
+static PyMemberDef *
+slot_of(PyTypeObject *type, PyObject *name)
+{
+    PyObject *found = PyObject_GetAttr((PyObject *)type, name);
+    if (found == NULL) {
+        return NULL;
+    }
+    PyMemberDef *slot = NULL;
+    if (Py_IS_TYPE(found, &PyMemberDescr_Type) && PyType_IsSubtype(type, PyDescr_TYPE(found))) {
+        slot = ((PyMemberDescrObject *)found)->d_member;
+    }
+    Py_DECREF(found);
+    if (slot == NULL || slot->type != Py_T_OBJECT_EX || slot->flags != 0) {
+        PyErr_Format(PyExc_TypeError, "%R of %.100s is no slot", name, type->tp_name);
+        return NULL;
+    }
+    return slot;
+}
+
+PyDoc_STRVAR(maker_doc,
+"maker(cls, names, rest, /)\n"
+"--\n"
+"\n"
+"What makes records of a class without its __init__: called with values for the slots that have these names, in their\n"
+"order. The last ones always have the values in `rest`. Raises TypeError for names that are no slots of the class,\n"
+"AttributeError for names that it doesn't have, and TypeError for classes that have more than Python gives them. The\n"
+"maker raises TypeError for other numbers of values.");
+
+static PyObject *
+maker(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (!takes("maker", 3, nargs)) {
+        return NULL;
+    }
+    PyTypeObject *type = (PyTypeObject *)args[0];
+    PyObject *names = args[1];
+    PyObject *rest = args[2];
+    if (!PyType_Check(args[0]) || !is_plain(type) || !PyTuple_CheckExact(names) || !PyTuple_CheckExact(rest)
+        || PyTuple_GET_SIZE(names) > MOST_SLOTS || PyTuple_GET_SIZE(rest) > PyTuple_GET_SIZE(names)) {
+        PyErr_Format(PyExc_TypeError, "maker takes a class of Python's, at most %d names and the last values, not %.100R",
+                     MOST_SLOTS, args[0]);
+        return NULL;
+    }
+    PyTypeObject *kind = ((struct state *)PyModule_GetState(module))->maker;
+    struct maker *made = PyObject_GC_New(struct maker, kind);
+    if (made == NULL) {
+        return NULL;
+    }
+    made->call = call_maker;
+    made->type = (PyTypeObject *)Py_NewRef((PyObject *)type);
+    made->count = PyTuple_GET_SIZE(names) - PyTuple_GET_SIZE(rest);
+    made->rest = Py_NewRef(rest);
+    int is_whole = 1;
+    for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(names) && is_whole; index++) {
+        made->slots[index] = slot_of(type, PyTuple_GET_ITEM(names, index));
+        is_whole = made->slots[index] != NULL;
+    }
+    PyObject_GC_Track(made);
+    if (!is_whole) {
+        Py_CLEAR(made);
+    }
+    return (PyObject *)made;
+}
+
+/* The maker of `count` fields that an argument is. Returns 0 with an exception where it is none; None is NULL. */
+static int
+take_maker(PyObject *module, PyObject *value, Py_ssize_t count, const struct maker **found)
+{
+    *found = NULL;
+    if (value == Py_None) {
+        return 1;
+    }
+    if (!Py_IS_TYPE(value, ((struct state *)PyModule_GetState(module))->maker)
+        || ((struct maker *)value)->count != count) {
+        PyErr_Format(PyExc_TypeError, "a maker of %zd fields makes records, not %.100R", count, value);
+        return 0;
+    }
+    *found = (const struct maker *)value;
+    return 1;
+}
+
 /* The units of 0-8 and 0-9-1 */
 
 enum {
@@ -156,6 +356,9 @@ enum {
     CLASS_BASIC = 60,
     PUBLISH = 40,
     DELIVER = 60,
+    /* The kinds of units that have records: no methods have these numbers. */
+    RECORDED_PUBLISH = 41,
+    RECORDED_DELIVER = 61,
     ACK = 80,
     ACK_SIZE = 13,
     SHORTEST_HEADER = 14,
@@ -333,6 +536,18 @@ body_of(const struct unit *it)
     return it->body < 0 ? Py_NewRef(Py_None) : octets_of(it, it->body, it->body + (Py_ssize_t)it->size);
 }
 
+/* What the records of a unit are made with; a maker may be NULL. References belong to the caller's arguments. */
+struct recorders {
+    PyObject *rules;
+    /* Of the octets of properties and the rules. */
+    const struct maker *properties;
+    /* Of the fields of a deliver; or of its channel, these, body, octets of properties, rules and properties. */
+    const struct maker *deliver;
+    const struct maker *delivery;
+    /* Of the fields of a publish. */
+    const struct maker *publish;
+};
+
 /* Whether `known` is a tuple of four items with strings from `first` up to `stop`. */
 static int
 has_texts(PyObject *known, Py_ssize_t first, Py_ssize_t stop)
@@ -348,8 +563,61 @@ has_texts(PyObject *known, Py_ssize_t first, Py_ssize_t stop)
     return 1;
 }
 
+/* A deliver whose body is there, with its properties and its record, or its delivery alone. */
 static PyObject *
-deliver_of(const struct unit *it, PyObject *known)
+recorded_deliver_of(const struct unit *it, PyObject *names, const struct recorders *by)
+{
+    PyObject *values[10] = {NULL};
+    PyObject *record = NULL;
+    PyObject *unit = NULL;
+    for (int index = 0; index < 4; index++) {
+        /* Between consumer tag and exchange come the delivery tag and its bit. */
+        values[index < 2 ? index : index + 2] = Py_NewRef(PyTuple_GET_ITEM(names, index));
+    }
+    values[2] = PyLong_FromUnsignedLongLong(it->tag);
+    values[3] = PyBool_FromLong(it->bits);
+    values[6] = octets_of(it, it->body, it->body + (Py_ssize_t)it->size);
+    values[7] = octets_of(it, it->raw, it->raw_end);
+    values[8] = Py_NewRef(by->rules);
+    if (values[2] == NULL || values[6] == NULL || values[7] == NULL) {
+        goto fail;
+    }
+    values[9] = make(by->properties, values + 7);
+    if (values[9] == NULL) {
+        goto fail;
+    }
+    record = by->delivery != NULL ? make(by->delivery, values) : make(by->deliver, values + 1);
+    if (record == NULL) {
+        goto fail;
+    }
+    unit = PyTuple_New(by->delivery != NULL ? 6 : 9);
+    if (unit == NULL) {
+        goto fail;
+    }
+    PUT(unit, 0, PyLong_FromLong(RECORDED_DELIVER));
+    PUT(unit, 1, Py_NewRef(names));
+    PUT(unit, 2, Py_NewRef(values[2]));
+    PUT(unit, 3, PyLong_FromUnsignedLongLong(it->size));
+    PUT(unit, 4, PyLong_FromSsize_t(it->end));
+    PUT(unit, 5, Py_NewRef(record));
+    if (by->delivery == NULL) {
+        PUT(unit, 6, Py_NewRef(values[9]));
+        PUT(unit, 7, Py_NewRef(values[7]));
+        PUT(unit, 8, Py_NewRef(values[6]));
+    }
+    goto done;
+fail:
+    Py_CLEAR(unit);
+done:
+    Py_XDECREF(record);
+    for (int index = 0; index < 10; index++) {
+        Py_XDECREF(values[index]);
+    }
+    return unit;
+}
+
+static PyObject *
+deliver_of(const struct unit *it, PyObject *known, const struct recorders *by)
 {
     PyObject *names[3] = {NULL, NULL, NULL};
     PyObject *found = NULL;
@@ -381,6 +649,10 @@ deliver_of(const struct unit *it, PyObject *known)
     if (found == NULL) {
         goto done;
     }
+    if (by != NULL && it->body >= 0 && (by->deliver != NULL || by->delivery != NULL)) {
+        unit = recorded_deliver_of(it, found, by);
+        goto done;
+    }
     unit = PyTuple_New(8);
     if (unit == NULL) {
         goto done;
@@ -406,7 +678,7 @@ done:
 }
 
 static PyObject *
-publish_of(const struct unit *it, PyObject *known)
+publish_of(const struct unit *it, PyObject *known, const struct recorders *by)
 {
     PyObject *names[2] = {NULL, NULL};
     PyObject *route = NULL;
@@ -430,16 +702,22 @@ publish_of(const struct unit *it, PyObject *known)
     if (route == NULL) {
         goto done;
     }
-    unit = PyTuple_New(6);
+    int is_recorded = by != NULL && by->publish != NULL;
+    unit = PyTuple_New(is_recorded ? 8 : 6);
     if (unit == NULL) {
         goto done;
     }
-    PUT(unit, 0, PyLong_FromLong(PUBLISH));
+    PUT(unit, 0, PyLong_FromLong(is_recorded ? RECORDED_PUBLISH : PUBLISH));
     PUT(unit, 1, PyLong_FromUnsignedLong(it->number));
     PUT(unit, 2, Py_NewRef(route));
     PUT(unit, 3, octets_of(it, it->raw, it->raw_end));
     PUT(unit, 4, body_of(it));
     PUT(unit, 5, PyLong_FromSsize_t(it->end));
+    if (is_recorded) {
+        PyObject *octets[2] = {PyTuple_GET_ITEM(unit, 3), by->rules};
+        PUT(unit, 6, make(by->publish, &PyTuple_GET_ITEM(route, 0)));
+        PUT(unit, 7, make(by->properties, octets));
+    }
     goto done;
 fail:
     Py_CLEAR(unit);
@@ -485,7 +763,7 @@ fail:
 }
 
 PyDoc_STRVAR(scan_content_doc,
-"scan_content(data, pos, body_max, other_max, names, /)\n"
+"scan_content(data, pos, body_max, other_max, names, rules=..., makers=..., /)\n"
 "--\n"
 "\n"
 "The usual unit of 0-8 or 0-9-1 at `pos` as a tuple that begins with its kind; None where there is none.\n"
@@ -494,26 +772,49 @@ PyDoc_STRVAR(scan_content_doc,
 "the body, None where it hasn't come, its size, where the unit ends. 40, publish: channel, (exchange, routing key,\n"
 "mandatory, immediate), the octets of the properties, the body, where the unit ends. 80, ack: channel, tag, multiple,\n"
 "where the unit ends. 3, the begin of a body frame: channel, size.\n"
-"`names` may be the inner tuple of another unit: what both have in common isn't made again. Raises TypeError,\n"
-"ValueError and OverflowError for arguments of other types or a place below 0.");
+"`names` may be the inner tuple of another unit: what both have in common isn't made again.\n"
+"`makers`: of properties (octets, rules); of the fields of a deliver or None; of a delivery (channel, these fields, body,\n"
+"octets of properties, rules, properties) or None; of the first four fields of a publish or None. With one of its own a\n"
+"deliver whose body is there is: 61, channel and names, delivery tag, size of the body, where the unit ends, the\n"
+"delivery; or, in its place, the deliver's record, its properties, their octets and the body. A publish is then 41, and\n"
+"has its record and its properties behind it.\n"
+"Raises TypeError, ValueError and OverflowError for arguments of other types or a place below 0.");
+
+/* Reads what scan_content is given behind the names. Returns 0 with an exception. */
+static int
+take_recorders(PyObject *module, PyObject *const *args, struct recorders *by)
+{
+    PyObject *makers = args[1];
+    if (!PyTuple_CheckExact(makers) || PyTuple_GET_SIZE(makers) != 4 || PyTuple_GET_ITEM(makers, 0) == Py_None) {
+        PyErr_Format(PyExc_TypeError, "scan_content takes a tuple of 4 makers, not %.100R", makers);
+        return 0;
+    }
+    by->rules = args[0];
+    return take_maker(module, PyTuple_GET_ITEM(makers, 0), 2, &by->properties)
+        && take_maker(module, PyTuple_GET_ITEM(makers, 1), 5, &by->deliver)
+        && take_maker(module, PyTuple_GET_ITEM(makers, 2), 10, &by->delivery)
+        && take_maker(module, PyTuple_GET_ITEM(makers, 3), 4, &by->publish);
+}
 
 static PyObject *
-scan_content(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+scan_content(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (!takes("scan_content", 5, nargs) || !reads("scan_content", args[0])) {
+    if (!takes("scan_content", nargs == 7 ? 7 : 5, nargs) || !reads("scan_content", args[0])) {
         return NULL;
     }
     Py_ssize_t pos = 0;
     struct unit it = {.data = (const unsigned char *)PyBytes_AS_STRING(args[0]), .length = PyBytes_GET_SIZE(args[0])};
+    struct recorders recorders;
+    struct recorders *by = nargs == 7 ? &recorders : NULL;
     if (place_of("scan_content", args[1], &pos) < 0 || bound_of(args[2], &it.body_max) < 0
-        || bound_of(args[3], &it.other_max) < 0) {
+        || bound_of(args[3], &it.other_max) < 0 || (by != NULL && !take_recorders(module, args + 5, by))) {
         return NULL;
     }
     switch (find_unit(&it, pos)) {
     case DELIVER:
-        return deliver_of(&it, args[4]);
+        return deliver_of(&it, args[4], by);
     case PUBLISH:
-        return publish_of(&it, args[4]);
+        return publish_of(&it, args[4], by);
     case ACK:
         return ack_of(&it);
     case FRAME_BODY:
@@ -1741,6 +2042,7 @@ scan_map(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 }
 
 static PyMethodDef functions[] = {
+    {"maker", (PyCFunction)(void (*)(void))maker, METH_FASTCALL, maker_doc},
     {"scan_content", (PyCFunction)(void (*)(void))scan_content, METH_FASTCALL, scan_content_doc},
     {"scan_list", (PyCFunction)(void (*)(void))scan_list, METH_FASTCALL, scan_list_doc},
     {"scan_map", (PyCFunction)(void (*)(void))scan_map, METH_FASTCALL, scan_map_doc},
@@ -1749,7 +2051,32 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static int
+begin_module(PyObject *module)
+{
+    struct state *state = PyModule_GetState(module);
+    state->maker = (PyTypeObject *)PyType_FromModuleAndSpec(module, &maker_spec, NULL);
+    return state->maker == NULL ? -1 : 0;
+}
+
+static int
+traverse_module(PyObject *module, visitproc visit, void *arg)
+{
+    struct state *state = PyModule_GetState(module);
+    Py_VISIT(state->maker);
+    return 0;
+}
+
+static int
+clear_module(PyObject *module)
+{
+    struct state *state = PyModule_GetState(module);
+    Py_CLEAR(state->maker);
+    return 0;
+}
+
 static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)begin_module},
 #ifdef Py_mod_multiple_interpreters
     {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
 #endif
@@ -1763,9 +2090,11 @@ static struct PyModuleDef definition = {
     .m_base = PyModuleDef_HEAD_INIT,
     .m_name = "amqp_sansio._speedups",
     .m_doc = "Octets in, plain Python values out: what the pure text does in more steps.",
-    .m_size = 0,
+    .m_size = sizeof(struct state),
     .m_methods = functions,
     .m_slots = slots,
+    .m_traverse = traverse_module,
+    .m_clear = clear_module,
 };
 
 PyMODINIT_FUNC

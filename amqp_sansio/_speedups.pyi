@@ -1,25 +1,67 @@
 """The functions of `_speedups.c`. Each equals a pure text, which is the reference."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 
 from ._watching.lane import Plan
 
+_T = TypeVar("_T")
+_U = TypeVar("_U")
+_P = TypeVar("_P")
+_Names: TypeAlias = tuple[int, str, str, str]
+_Route: TypeAlias = tuple[str, str, bool, bool]
+Unit: TypeAlias = (
+    tuple[Literal[60], _Names, int, bool, bytes, bytes | None, int, int]
+    | tuple[Literal[40], int, _Route, bytes, bytes, int]
+    | tuple[Literal[80], int, int, bool, int]
+    | tuple[Literal[3], int, int]
+)
+"""A unit of 0-8 or 0-9-1 without records; it begins with its kind."""
+
+class Maker(Generic[_T]):
+    """What makes records of one class."""
+
+    def __call__(self, *values: object) -> _T:
+        """A record whose slots have these values."""
+
+def maker(cls: type[_T], names: tuple[str, ...], rest: tuple[object, ...], /) -> Maker[_T]:
+    """What makes records of a class as its `__init__` does: of values for the slots with these names, the last of which
+    always have the values in `rest`."""
+
+@overload
+def scan_content(data: bytes, pos: int, body_max: int, other_max: int, names: _Names | _Route | None, /) -> Unit | None:
+    """The usual unit of 0-8 or 0-9-1 at `pos`, as ContentReader's `_read` finds it."""
+
+@overload
 def scan_content(
     data: bytes,
     pos: int,
     body_max: int,
     other_max: int,
-    names: tuple[int, str, str, str] | tuple[str, str, bool, bool] | None,
+    names: _Names | _Route | None,
+    rules: object,
+    makers: tuple[Maker[Any], None, Maker[_T], None],
+    /,
+) -> Unit | tuple[Literal[61], _Names, int, int, int, _T] | None:
+    """The same, with the record of a delivery that is all there."""
+
+@overload
+def scan_content(
+    data: bytes,
+    pos: int,
+    body_max: int,
+    other_max: int,
+    names: _Names | _Route | None,
+    rules: object,
+    makers: tuple[Maker[_P], Maker[_T], None, Maker[_U]],
     /,
 ) -> (
-    tuple[Literal[60], tuple[int, str, str, str], int, bool, bytes, bytes | None, int, int]
-    | tuple[Literal[40], int, tuple[str, str, bool, bool], bytes, bytes, int]
-    | tuple[Literal[80], int, int, bool, int]
-    | tuple[Literal[3], int, int]
+    Unit
+    | tuple[Literal[61], _Names, int, int, int, _T, _P, bytes, bytes]
+    | tuple[Literal[41], int, _Route, bytes, bytes, int, _U, _P]
     | None
 ):
-    """The usual unit of 0-8 or 0-9-1 at `pos`, as ContentReader's `_read` finds it."""
+    """The same, with the records of a deliver or publish that is all there, and of its properties."""
 
 def scan_list(
     data: bytes,

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import cache
 from random import Random
 from struct import Struct
+from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -20,12 +21,15 @@ from hypothesis import strategies as st
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, COMPILED, Side, Signal
 from amqp_sansio._classic.codec.content_reader import ContentReader
+from amqp_sansio._classic.codec.method import Method
 from amqp_sansio._classic.codec.table import RABBIT as RABBIT_TABLES
 from amqp_sansio._classic.codec.table import SPEC_0_8, SPEC_0_9_1, Table, TableRules
 from amqp_sansio._classic.endpoint.fastpath import ClientFastPath
 from amqp_sansio._classic.observer import lane
+from amqp_sansio._classic.observer.fastpath import ObserverFastPath
 from amqp_sansio._ground.receive_buffer import ReceiveBuffer
-from amqp_sansio.amqp_0_9_1 import RABBIT, BasicAck, BasicDeliver, BasicPublish
+from amqp_sansio._watching.observation import Observed
+from amqp_sansio.amqp_0_9_1 import RABBIT, BasicAck, BasicDeliver, BasicProperties, BasicPublish, Delivery
 from amqp_sansio.amqp_1_0 import Accepted, Disposition, Flow, Properties, Symbol, Transfer
 from amqp_sansio.amqp_1_0.codec import composite, decode, fastpath, message, performatives
 from amqp_sansio.amqp_1_0.codec.faults import READ_FAULTS
@@ -43,13 +47,19 @@ from tests.kit.pair import structure, told
 from tests.test_fast_paths import TRAFFIC
 
 if TYPE_CHECKING or COMPILED:
-    from amqp_sansio._compiled import scan_content, scan_list, scan_map, scan_rows, scan_table
+    from amqp_sansio._classic.codec.makers import ACKS, DELIVERS, PUBLISHES, UNREAD
+    from amqp_sansio._classic.endpoint.fastpath import MAKERS as OF_DELIVERIES
+    from amqp_sansio._classic.observer.fastpath import MAKERS as OF_METHODS
+    from amqp_sansio._compiled import maker, scan_content, scan_list, scan_map, scan_rows, scan_table
+    from amqp_sansio._watching.observation import OBSERVED
 
 if not COMPILED:
     pytest.skip("the module in C isn't built: make test-compiled builds and tests it", allow_module_level=True)
 
 STANDING_IN: Final[tuple[tuple[Any, str, str], ...]] = (
     (ContentReader, "read", "_read"),
+    (ClientFastPath, "read", "_read"),
+    (ObserverFastPath, "read", "_read"),
     (ClientFastPath, "following", "_known_following"),
     (lane.ObserverLane, "run", "_run"),
     (Table, "_load", "_read"),
@@ -120,6 +130,43 @@ def typed(value: Any) -> tuple[str, object]:
     return kind, [typed(each) for each in value] if kind in ("list", "tuple") else value
 
 
+def slots(record: Any) -> tuple[object, ...]:
+    """The class of a record, and what is in all of its slots, as long as nothing has read it."""
+    found: list[object] = []
+    for kind in type(record).__mro__:
+        for name, slot in kind.__dict__.items():
+            if isinstance(slot, MemberDescriptorType):
+                try:
+                    value = slot.__get__(record)
+                except AttributeError:
+                    value = "unset"
+                found.append((name, slots(value) if isinstance(value, (BasicProperties, Method)) else typed(value)))
+    return record.__class__, found
+
+
+def with_records(unit: Any, makers: Any) -> Any:
+    """What `scan_content` is to give with makers, where it gives `unit` without; records are made by their classes."""
+    if unit is None or unit[0] not in (40, 60) or (unit[0] == 60 and unit[5] is None):
+        return unit
+    if unit[0] == 60:
+        _, names, tag, redelivered, raw, body, size, end = unit
+        properties = BasicProperties.from_wire(raw, RABBIT_TABLES)
+        channel, consumer_tag, *route = names
+        fields: list[Any] = [consumer_tag, tag, redelivered, *route]
+        if makers is OF_DELIVERIES:
+            delivery: Any = Delivery
+            return 61, names, tag, size, end, delivery(channel, *fields, body, raw, RABBIT_TABLES)
+        return 61, names, tag, size, end, BasicDeliver(*fields), properties, raw, body
+    if makers is OF_DELIVERIES:
+        return unit
+    return 41, *unit[1:], BasicPublish(*unit[2]), BasicProperties.from_wire(unit[3], RABBIT_TABLES)
+
+
+def _told_unit(unit: tuple[Any, ...] | None) -> object:
+    records = (BasicProperties, Method, Delivery)
+    return unit and [slots(each) if isinstance(each, records) else typed(each) for each in unit]
+
+
 def read(octets: bytes, pos: int = 0, body_max: int = 131_064, other_max: int = 131_064) -> list[object] | None:
     """Return the unit that both texts read, which is the same; a reader that knows another unit reads it too."""
     buffer = ReceiveBuffer()
@@ -134,6 +181,11 @@ def read(octets: bytes, pos: int = 0, body_max: int = 131_064, other_max: int = 
         before.data = other
         scanning._scan(before, None)
         assert typed(scanning._scan(buffer, None)) == typed(found)
+    scan: Any = scan_content
+    unit = scan(octets, pos, body_max, other_max, None)
+    for makers in (OF_DELIVERIES, OF_METHODS):
+        made = scan(octets, pos, body_max, other_max, None, RABBIT_TABLES, makers)
+        assert _told_unit(made) == _told_unit(with_records(unit, makers))
     return found
 
 
@@ -258,6 +310,86 @@ def test_what_two_units_have_in_common_is_one_object() -> None:
     assert scan(UNITS[0], 0, 2000, 2000, first)[1] is first
     route = scan(UNITS[1], 0, 2000, 2000, first)[2]
     assert scan(UNITS[1], 0, 2000, 2000, route)[2] is route
+
+
+def test_makers_make_what_the_class_makes() -> None:
+    assert slots(DELIVERS("c", 1, True, "e", "k")) == slots(BasicDeliver("c", 1, True, "e", "k"))
+    assert slots(PUBLISHES("e", "k", True, False)) == slots(BasicPublish("e", "k", True, False))
+    assert slots(ACKS(1, True)) == slots(BasicAck(1, True))
+    assert slots(UNREAD(b"\0\0", RABBIT_TABLES)) == slots(BasicProperties.from_wire(b"\0\0", RABBIT_TABLES))
+    fields: dict[str, Any] = {name: name for name in Observed.__match_args__ if name not in ("answers", "missing")}
+    assert slots(OBSERVED(*fields.values())) == slots(Observed(**fields))
+    known = pickle.loads(pickle.dumps(DELIVERS("c", 1, True, "e", "k")))
+    assert known == BasicDeliver("c", 1, True, "e", "k")
+
+
+class Slotted:
+    __slots__ = ("a", "b")
+    a: object
+    b: object
+    shared = 1
+
+    def __init__(self) -> None:
+        raise AssertionError
+
+
+class Within(Slotted):
+    __slots__ = ("c",)
+    c: object
+
+
+def test_makers_leave_other_slots_empty_and_share_the_last_values() -> None:
+    last = object()
+    make: Any = maker(Within, ("c", "a"), (last,))
+    made = make(5)
+    assert type(made) is Within and made.c == 5 and made.a is last
+    assert not hasattr(made, "b")
+    made.b = made.a = 7
+    assert (made.a, made.b) == (7, 7)
+    assert isinstance(maker(Slotted, (), ())(), Slotted)
+
+
+class ADict(dict[str, str]):
+    __slots__ = ("a",)
+
+
+REFUSED_MAKERS: Final[tuple[tuple[tuple[Any, ...], type[Exception]], ...]] = (
+    ((Slotted, ("a",)), TypeError),
+    ((5, ("a",), ()), TypeError),
+    ((Slotted, ["a"], ()), TypeError),
+    ((Slotted, ("a",), []), TypeError),
+    ((Slotted, ("a",), (1, 2)), TypeError),
+    ((Slotted, ("c",), ()), AttributeError),
+    ((Slotted, ("shared",), ()), TypeError),
+    ((Slotted, ("__init__",), ()), TypeError),
+    ((Slotted, (5,), ()), TypeError),
+    ((Slotted, ("a",) * 33, ()), TypeError),
+    ((ADict, ("a",), ()), TypeError),
+    ((dict, (), ()), TypeError),
+    ((type("Other", (), {"stolen": Slotted.__dict__["a"]}), ("stolen",), ()), TypeError),
+)
+
+
+@pytest.mark.parametrize(("arguments", "error"), REFUSED_MAKERS)
+def test_makers_of_other_things_are_refused(arguments: tuple[Any, ...], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        maker(*arguments)
+
+
+def test_makers_refuse_other_values_and_are_never_made_otherwise() -> None:
+    made: Any = maker(Slotted, ("a", "b"), (1,))
+    scan: Any = scan_content
+    for others, named in (((), {}), ((1, 2), {}), ((), {"a": 1}), ((1,), {"b": 1})):
+        with pytest.raises(TypeError):
+            made(*others, **named)
+    with pytest.raises(TypeError):
+        type(made)()
+    wrong: tuple[Any, ...] = (None, (UNREAD,) * 4, (None, DELIVERS, None, None), (UNREAD, DELIVERS, DELIVERS, None))
+    for makers in (*wrong, (UNREAD, None, None), (UNREAD, BasicDeliver, None, None), (DELIVERS, None, None, None)):
+        with pytest.raises(TypeError):
+            scan(UNITS[0], 0, 2000, 2000, None, RABBIT_TABLES, makers)
+    with pytest.raises(TypeError):
+        scan(UNITS[0], 0, 2000, 2000, None, RABBIT_TABLES)
 
 
 TEXTS: Final = {b"\0\0": "plain", b"\x10\0\x02": "kept \u20ac"}

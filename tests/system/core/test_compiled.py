@@ -34,12 +34,15 @@ from tests.core.test_compiled import (
     UNITS,
     VALUES,
     Named,
+    Slotted,
     field,
     sized,
 )
 
 if TYPE_CHECKING or COMPILED:
-    from amqp_sansio._compiled import scan_content, scan_list, scan_map, scan_rows, scan_table
+    from amqp_sansio._classic.endpoint.fastpath import MAKERS as OF_DELIVERIES
+    from amqp_sansio._classic.observer.fastpath import MAKERS as OF_METHODS
+    from amqp_sansio._compiled import maker, scan_content, scan_list, scan_map, scan_rows, scan_table
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 if not COMPILED:
@@ -62,10 +65,20 @@ def test_a_million_calls_leave_nothing_behind() -> None:
         names: Any = {40: unit[2], 60: unit[1]}.get(unit[0]) if unit is not None else None
         given += [(octets, 0, 131_064, 131_064, known) for known in (None, names, (1, "tag", "other", "key"))]
         given += [(octets[:-1], 0, 131_064, 131_064, names), (octets, 0, 2**70, -(2**70), None)]
+        for makers in (OF_DELIVERIES, OF_METHODS, (None,) * 4, (*OF_METHODS[:3], OF_METHODS[0])):
+            given.append((octets, 0, 131_064, 131_064, names, RABBIT, makers))
     # Text that isn't UTF-8, and arguments that are refused.
     given += [(octets.replace(b"key", b"\xff\xfe\xfd"), 0, 131_064, 131_064, None) for octets in UNITS]
     given += [(b"", "", 0, 0, None), (UNITS[0], -1, 0, 0, None), (UNITS[0], 0, 2000, 2000, (1, "\ud800", "", ""))]
     _leaves_nothing(scan_content, given)
+
+
+def test_a_million_makers_and_records_leave_nothing_behind() -> None:
+    """Makers that are refused too."""
+    made: Any = maker(Slotted, ("a", "b"), ("rest",))
+    _leaves_nothing(made, [("a",), ("b",), ()])
+    names = ("a", "b")
+    _leaves_nothing(maker, [(Slotted, names, ()), (Slotted, ("a", "c"), ()), (dict, names, ()), (Slotted, names)])
 
 
 def test_a_million_rows_leave_nothing_behind() -> None:
@@ -167,7 +180,7 @@ def _leaves_nothing(scan: Callable[..., object], given: list[tuple[Any, ...]]) -
     def called(times: int) -> None:
         for _ in range(times):
             for arguments in given:
-                with suppress(TypeError, ValueError, LookupError, OverflowError):
+                with suppress(TypeError, ValueError, LookupError, OverflowError, AttributeError):
                     scan(*arguments)
 
     called(10)
