@@ -18,7 +18,7 @@ OBSERVER: Final = 3488328921
 """An observer of any version."""
 LIFECYCLE: Final = 1901403551
 """A lifecycle of messages."""
-REPLAY: Final = 4263462759
+REPLAY: Final = 3754058566
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from binascii import b2a_base64
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from .._core.hints import header_numbers
@@ -59,7 +60,7 @@ def encode(value: Any, secrets: bool = False) -> str:
         return f'{{"base64":"{_base64(value)}"}}'
     known = _OBJECTS.get(kind)
     if known is not None:
-        return f"{{{known}{_WRITERS[secrets][kind](value, _UNKEPT)}}}"
+        return f"{{{known}{_WRITERS[secrets][kind](value, _UNKEPT, _ENCODERS[secrets])}}}"
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, int):
@@ -129,17 +130,18 @@ class FieldWriter:
     something else. Texts that are kept are no part of the state.
     """
 
-    __slots__ = ("_body", "_messages", "_secrets", "_texts", "_writers")
+    __slots__ = ("_encode", "_messages", "_secrets", "_texts", "_writers", "body")
 
     def __init__(self, body: str, secrets: bool) -> None:
-        self._body = body
+        self.body = body
         self._secrets = secrets
+        self._encode = _ENCODERS[secrets]
         self._writers = _WRITERS[secrets]
         self.forget()
 
     def forget(self) -> None:
         """Forget everything that was written."""
-        self._texts = Texts(_text)
+        self._texts = Texts(encode)
         self._messages: dict[type[Any], tuple[bool, dict[bytes, str]]] = {}
 
     def write(self, event: Observed) -> str:
@@ -154,7 +156,7 @@ class FieldWriter:
         if content.__class__ is bytes and event.event in SECRET and not self._secrets:
             text = f',"payload":{_redacted(len(content))}'
         else:
-            text = writer(content, self._texts)
+            text = writer(content, self._texts, self._encode)
         if event.__class__ is not Observed:
             text += _command(event)
         if unit != "method":
@@ -170,9 +172,9 @@ class FieldWriter:
         if event.missing != 0 and text.startswith(_INVALID):
             # A message that the capture cut isn't invalid.
             text = ""
-        if self._body != "none":
+        if self.body != "none":
             text += f',"body_size":{"null" if event.body_size is None else event.body_size}'
-        if self._body == "base64" and event.body is not None:
+        if self.body == "base64" and event.body is not None:
             if _PUT_TOKEN in text and not self._secrets and hasattr(properties, "sections"):
                 text += f',"body":{{"redacted":{len(event.body)}}}'
             else:
@@ -189,7 +191,7 @@ class FieldWriter:
         found = None if octets is None else known.get(octets)
         if found is None:
             if has_sections:
-                found = _sections(properties, self._body, self._secrets)
+                found = _sections(properties, self.body, self._secrets)
             else:
                 found = f',"properties":{_properties(properties, self._secrets)}'
             if octets is not None and len(octets) <= _KEPT and len(found) <= 4 * _KEPT:
@@ -198,86 +200,36 @@ class FieldWriter:
                 known[octets] = found
         return found
 
-    def usual(self, kind: Any) -> str:
-        """Return the part of a format string that makes the members of a usual method of 0-8 or 0-9-1.
-
-        Its variables are called as the method's fields; fields that are reserved have their usual value. `compiled`
-        knows the other names.
-        """
-        kinds = dict(kind.FIELDS)
-        names = [name for name in kind.__match_args__ if name not in kind.RESERVED]
-        return "".join([_value_of(kind, name, kinds[name], self._secrets, name) for name in names])
-
     def around(self, record: Any, names: tuple[str, ...]) -> tuple[str, str]:
         """Return the members of a performative that stand before the fields with these names, and those behind them."""
-        if_set = _IF_SETS[self._secrets]
-        texts = {name: if_set(name, getattr(record, name), self._texts) for name in record.__match_args__}
+        texts = {name: _if_set(name, getattr(record, name), self._encode) for name in record.__match_args__}
         order = [*texts]
         first, last = order.index(names[0]), order.index(names[-1])
         return "".join([texts[name] for name in order[:first]]), "".join([texts[name] for name in order[last + 1 :]])
-
-    @property
-    def usual_message(self) -> str:
-        """The part of a format string that makes the members of a message that is whole.
-
-        Its variables are what `properties` says, as `message`, and `body` and `body_size`.
-        """
-        size = "" if self._body == "none" else ',"body_size":{body_size}'
-        return "{message}" + size + (',"body":"{B(body)}"' if self._body == "base64" else "")
 
     def _learn(self, kind: type[Any]) -> tuple[bool, dict[bytes, str]]:
         found = self._messages[kind] = hasattr(kind, "sections"), {}
         return found
 
     def __reduce__(self) -> tuple[type[FieldWriter], tuple[str, bool]]:
-        return FieldWriter, (self._body, self._secrets)
+        return FieldWriter, (self.body, self._secrets)
 
 
-class _Unkept:
+class _Unkept(dict[str, str]):
     """Strings as JSON, for texts that aren't kept."""
 
     __slots__ = ()
 
-    def __getitem__(self, text: str) -> str:
-        return _text(text)
+    def __missing__(self, text: str) -> str:
+        return encode(text)
 
 
 _UNKEPT: Final = _Unkept()
-_Writer: TypeAlias = Callable[[Any, Texts | _Unkept], str]
-"""Writes the fields of a record, each behind a comma."""
+_Encode: TypeAlias = Callable[[Any], str]
+_Writer: TypeAlias = Callable[[Any, Mapping[str, str], _Encode], str]
+"""Writes the fields of a record, each behind a comma, with what makes texts of strings, and of all values."""
 _OBJECTS: Final[dict[type[Any], str]] = {}
 """The type of each composite type that was seen, as JSON; its writer is known too."""
-_FIXED: Final[dict[type[Any], str]] = {}
-"""The JSON of composite types without fields that were seen."""
-_ALWAYS: Final = {
-    "bit": "{Y if %s else N}",
-    "shortstr": "{T[%s]}",
-    **dict.fromkeys(("octet", "short", "long", "longlong"), "{%s}"),
-}
-"""The expressions that write fields of these types."""
-_IF_SET: Final = """
- if v is False:
-  s += f',"{0}":false'
- elif v is True:
-  s += f',"{0}":true'
- elif v is not None:
-  k = v.__class__
-  if k is int:
-   s += f',"{0}":{{v}}'
-  elif k is str:
-   s += f',"{0}":{{T[v]}}'
-  elif k is bytes:
-   s += f',"{0}":{{{{"base64":"{{B(v)}}"}}}}'
-  elif k is not tuple or v:
-   s += f',"{0}":{{F.get(k) or E(v)}}'"""
-"""Statements that add the field {0}, whose value is `v`, to the text `s`; a field that isn't set adds nothing.
-
-`compiled` gives the names: T the texts that are kept, B base64, F the JSON of types without fields, E `encode`. The
-frequent kinds come first: flags, numbers, names, delivery tags, and outcomes without fields. Braces are doubled for
-`format`, and once more where the statement itself is a format string.
-"""
-_SELDOM: Final = 32
-"""Records of a class that are written field by field: to generate code for it takes as long as that."""
 
 
 def _header(octets: bytes) -> str:
@@ -285,11 +237,11 @@ def _header(octets: bytes) -> str:
     return f'{text},"version":"{header_numbers(octets)}"' if octets[:4] == b"AMQP" else text
 
 
-def _payload(content: bytes, _: object) -> str:
+def _payload(content: bytes, _: object, __: object) -> str:
     return f',"payload":{_unread(content, False)}'
 
 
-def _whole_payload(content: bytes, _: object) -> str:
+def _whole_payload(content: bytes, _: object, __: object) -> str:
     return f',"payload":{encode(content)}'
 
 
@@ -304,7 +256,7 @@ def _redacted(size: int) -> str:
     return f'{{"redacted":{size}}}'
 
 
-def _nothing(_: object, __: object) -> str:
+def _nothing(_: object, __: object, ___: object) -> str:
     return ""
 
 
@@ -314,98 +266,65 @@ _WRITERS: Final[dict[bool, dict[type[Any], _Writer]]] = {
 """The writers of records, by whether they show secrets."""
 
 
-def _hidden(name: str, value: Any) -> str:
-    if value is None or value.__class__ is bool or value == ():
-        return ""
-    return f',"{name}":{_redacted(len(value))}'
-
-
-def compiled(signature: str, source: str, **names: object) -> Any:
-    """Return the function `write` of this signature and source, which also knows these names."""
-    space: dict[str, Any] = {
-        "E": encode,
-        "B": _base64,
-        "F": _FIXED,
-        "H": _hidden,
-        "R": _reserved,
-        "Y": "true",
-        "N": "false",
-        "O": "",
-        **names,
-    }
-    exec(f"def write({signature}):\n{source}", space)
-    return space["write"]
-
-
 def _writer(kind: type[Any], secrets: bool) -> _Writer:
-    """The writer of a record: code is generated for each class, which takes a third of the time of walking its fields.
+    """The writer of a record: generated code where there is some for its class, which takes a third of the time of
+    walking its fields.
 
     Properties, composite types of 1.0, and structs, controls and commands of 0-10 show only fields that are set.
     """
-    known = _WRITERS[secrets].get(kind)
-    if known is not None:
-        return known
-    made: _Writer
-    if hasattr(kind, "RESERVED") and not (hasattr(kind, "SYMBOL") or hasattr(kind, "PACK")):
-        kinds = dict(kind.FIELDS)
-        parts = [_member(kind, name, kinds[name], secrets) for name in kind.__match_args__]
-        made = compiled("c, T", f" return f'{''.join(parts)}'", E=_ENCODERS[secrets], R=_RESERVED[secrets])
-    else:
-        made = _Seldom(kind, secrets)
-    _WRITERS[secrets][kind] = made
+    made = _WRITERS[secrets].get(kind)
+    if made is None:
+        made = _WRITERS[secrets][kind] = _generated(kind) or partial(_field_by_field, not secrets)
     return made
 
 
-class _Seldom:
-    """Writes the first records of a class, then generates their writer and steps aside for it."""
+def _generated(kind: type[Any]) -> _Writer | None:
+    """The generated writer of a class; properties that weren't read are of one that has their fields."""
+    writers: Mapping[type[Any], _Writer]
+    if hasattr(kind, "SYMBOL"):
+        from . import _fields_1_0
 
-    __slots__ = ("_hidden", "_kind", "_left", "_secrets")
+        writers = _fields_1_0.WRITERS
+    elif hasattr(kind, "PACK"):
+        from . import _fields_0_10
 
-    def __init__(self, kind: type[Any], secrets: bool) -> None:
-        self._kind = kind
-        self._secrets = secrets
-        self._hidden: tuple[str, ...] = () if secrets else getattr(kind, "SECRETS", ())
-        self._left = _SELDOM
+        writers = _fields_0_10.WRITERS
+    elif kind.__module__.endswith("_0_9_1"):
+        from . import _fields_0_9_1
 
-    def __call__(self, record: Any, texts: Texts | _Unkept) -> str:
-        hidden = self._hidden
-        self._left -= 1
-        if not self._left:
-            parts = [
-                f'\n s += H("{name}", c.{name})' if name in hidden else f"\n v = c.{name}{_IF_SET.format(name)}"
-                for name in self._kind.__match_args__
-            ]
-            source = f" s = ''{''.join(parts)}\n return s"
-            _WRITERS[self._secrets][self._kind] = compiled("c, T", source, E=_ENCODERS[self._secrets])
-        text = ""
-        if_set = _IF_SETS[self._secrets]
-        for name in self._kind.__match_args__:
-            value = getattr(record, name)
-            text += _hidden(name, value) if name in hidden else if_set(name, value, texts)
-        return text
+        writers = _fields_0_9_1.WRITERS
+    else:
+        from . import _fields_classic
+
+        writers = _fields_classic.WRITERS
+    return writers.get(kind) or writers.get(kind.__base__ or kind)
 
 
-def _member(kind: Any, name: str, wire: str, secrets: bool) -> str:
-    """The part of a format string that writes a field of a method of 0-8 or 0-9-1."""
-    if name in kind.RESERVED:
-        return f'{{R(c, "{name}") if c.{name} else O}}'
-    return _value_of(kind, name, wire, secrets, f"c.{name}")
+def _field_by_field(hide: bool, record: Any, _: object, encoded: _Encode) -> str:
+    """The fields of a record of any class; `hide` says that of secrets only the size is shown."""
+    hidden = getattr(record, "SECRETS", ()) if hide else ()
+    may_be_unset = not _is_method(record)
+    text = ""
+    for name in record.__match_args__:
+        value = getattr(record, name)
+        if name in hidden:
+            if value is not None and value.__class__ is not bool and value != ():
+                text += f',"{name}":{_redacted(len(value))}'
+        elif may_be_unset:
+            text += _if_set(name, value, encoded)
+        elif value or name not in record.RESERVED:
+            text += f',"{name}":{encoded(value)}'
+    return text
 
 
-def _value_of(kind: Any, name: str, wire: str, secrets: bool, value: str) -> str:
-    """The part of a format string that writes a field whose `value` is an expression."""
-    form = _ALWAYS.get(wire, "{E(%s)}")
-    if not secrets and name in kind.SECRETS:
-        form = '{{"redacted":{len(%s)}}}'
-    return f',"{name}":{form % value}'
+def _is_method(record: Any) -> bool:
+    """Whether this is a method of 0-8 or 0-9-1: all of its fields have values, but for reserved ones."""
+    return hasattr(record, "RESERVED") and not (hasattr(record, "SYMBOL") or hasattr(record, "PACK"))
 
 
-def _reserved(record: Any, name: str) -> str:
-    return f',"{name}":{encode(getattr(record, name))}'
-
-
-def _reserved_whole(record: Any, name: str) -> str:
-    return f',"{name}":{encode(getattr(record, name), True)}'
+def _if_set(name: str, value: Any, encoded: _Encode) -> str:
+    """The member of a field; none where it has no value, or several values of which there are none."""
+    return "" if value is None or (value.__class__ is tuple and not value) else f',"{name}":{encoded(value)}'
 
 
 def _command(event: Any) -> str:
@@ -426,7 +345,7 @@ def _composite(record: Any, secrets: bool) -> str:
 
     Raises CodecError for properties that can't be decoded.
     """
-    return _writer(record.__class__, secrets)(record, _UNKEPT)
+    return _writer(record.__class__, secrets)(record, _UNKEPT, _ENCODERS[secrets])
 
 
 _SECTIONS: Final = (
@@ -573,8 +492,6 @@ def _other(value: Any, secrets: bool) -> str:
         for each in (False, True):
             _writer(kind, each)
         _OBJECTS[kind] = _type(value)
-        if not kind.__match_args__:
-            _FIXED[kind] = encode(value)
         return encode(value, secrets)
     if hasattr(value, "ranges"):
         return encode(value.ranges)
@@ -611,11 +528,5 @@ def _decimal(value: Any) -> str:
 
 
 _ENCODERS: Final[dict[bool, Callable[[Any], str]]] = {False: encode, True: _encode_all}
-_RESERVED: Final = {False: _reserved, True: _reserved_whole}
-_IF_SETS: Final[dict[bool, Callable[[str, Any, Texts | _Unkept], str]]] = {
-    secrets: compiled("n, v, T", f" s = ''{_IF_SET.format('{n}')}\n return s", E=made)
-    for secrets, made in _ENCODERS.items()
-}
-"""The writers of a field that may be set, by whether they show secrets."""
 
-__all__ = ["FieldWriter", "Texts", "compiled", "encode"]
+__all__ = ["FieldWriter", "Texts", "encode"]

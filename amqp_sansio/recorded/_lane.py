@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from .._compiled import COMPILED
 from ..endpoint import Side
 from ..printing import json_string
 from ..versions import AMQP_0_8, AMQP_0_9_1, AMQP_1_0
-from ._json import Texts, compiled, encode
-from ._rows import NAMES, ROWS
+from ._json import Texts, encode
+from ._rows import NAMES, maker_of
+from ._units import AMQP_1_0 as UNITS_1_0
+from ._units import BEGIN, CLASSIC, CLIENT, EITHER, LABEL, PROTOCOL, SERVER, UNITS
 from .json_lines import Moments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
 
     from .._watching.lane import Plan
     from ..versions import Version
@@ -24,55 +25,6 @@ if TYPE_CHECKING:
 _MOST: Final = 256
 _LONGEST: Final = 256
 """Most properties whose texts are kept, and most octets of each; four times as many characters of its text."""
-_HEAD: Final = "w, seq, at_ns, channel, size, offset, "
-_MESSAGE: Final = "message, body, body_size"
-_SENDERS: Final = ("w.server", "w.client")
-_EITHER: Final = "(w.client if client else w.server)"
-
-
-class _Form(NamedTuple):
-    """A method of `Lane`: its event, its parameters, who sends it, whether it has a message, and what it writes.
-
-    0-8 and 0-9-1 have the class of its record instead of that, whose fields the parameters are.
-    """
-
-    event: str
-    parameters: str
-    sender: str
-    has_message: bool
-    record: str = ""
-    members: str = ""
-
-
-_CLASSIC: Final = {
-    "deliver": _Form(
-        "basic.deliver",
-        "consumer_tag, delivery_tag, redelivered, exchange, routing_key, ",
-        "w.server",
-        True,
-        "BasicDeliver",
-    ),
-    "publish": _Form(
-        "basic.publish", "exchange, routing_key, mandatory, immediate, ", "w.client", True, "BasicPublish"
-    ),
-    "ack": _Form("basic.ack", "client, delivery_tag, multiple", _EITHER, False, "BasicAck"),
-}
-_AMQP_1_0: Final = {
-    "transfer": _Form(
-        "transfer",
-        "client, before, delivery_id, delivery_tag, after, ",
-        _EITHER,
-        True,
-        members='{before},"delivery_id":{delivery_id},"delivery_tag":{{"base64":"{B(delivery_tag)}"}}{after}',
-    ),
-    "disposition": _Form(
-        "disposition",
-        "client, before, first, last, after",
-        _EITHER,
-        False,
-        members='{before},"first":{first}{L(last)}{after}',
-    ),
-}
 
 
 class EventLane:
@@ -97,6 +49,7 @@ class EventLane:
         "deliver",
         "disposition",
         "label",
+        "make",
         "moment",
         "plans",
         "protocol",
@@ -131,6 +84,8 @@ class EventLane:
         self._wanted = wanted
         self._moments = Moments()
         self.rows: list[tuple[str, tuple[Any, ...]]] = []
+        # Makes a row of the values of all columns.
+        self.make = maker_of("events", names)
         # The begin of each line, and of the last one's time.
         self.begin = f'{{"connection":{json_string(connection)},"seq":'
         self.at_ns = -1
@@ -156,50 +111,53 @@ class EventLane:
             ]
         self.plans: tuple[Plan | None, Plan | None] = (None, None)
         if version is AMQP_0_9_1 or version is AMQP_0_8:
-            from .._classic.codec import methods
-
-            for name, form in _CLASSIC.items():
-                setattr(self, name, self._teller(form, self._members(form, methods)))
+            self._tell(CLASSIC)
             if COMPILED:
                 self.plans = self._plan(False), self._plan(True)
         elif version is AMQP_1_0:
-            for name, form in _AMQP_1_0.items():
-                setattr(self, name, self._teller(form, self._members(form, None)))
+            self._tell(UNITS_1_0)
 
-    def _members(self, form: _Form, methods: ModuleType | None) -> str:
-        """Return the part of a format string that makes the members of `fields`."""
-        members = self._fields.usual(getattr(methods, form.record)) if form.record else form.members
-        return (members + self._fields.usual_message if form.has_message else members).removeprefix(",")
+    def _tell(self, units: tuple[str, ...]) -> None:
+        """Have the methods of these units, which append their rows or their lines."""
+        from ._tellers import LINES, ROWS
 
-    def _teller(self, form: _Form, members: str) -> Callable[..., None]:
-        """Return the method that takes units of a form."""
-        if self._wanted is not None and form.event not in self._wanted:
-            return _pass_over
-        return partial(_teller(form, members, None if self._lines else self._names), self)
+        body = self._fields.body
+        for name in units:
+            teller: Callable[..., None]
+            if not self._wants(name):
+                teller = _pass_over
+            elif self._lines:
+                teller = partial(LINES[name, body], self)
+            else:
+                teller = partial(ROWS[name, body if "fields" in self._names else None], self)
+            setattr(self, name, teller)
+
+    def _wants(self, unit: str) -> bool:
+        """Whether rows of a unit are wanted."""
+        return self._wanted is None or UNITS[unit].event in self._wanted
 
     def _plan(self, client: bool) -> Plan | None:
         """Return how the module in C makes the rows of one side's units; None where it can't."""
-        from .._classic.codec import methods
-        from ._plans import columns_of
+        from ._plans import form_of
 
-        known: dict[str, str | None] = {"w.begin": self.begin, "w.label": self.label, "w.protocol": self.protocol}
-        known["None"] = None
-        known |= dict.fromkeys((_EITHER, _SENDERS[client]), self.client if client else self.server)
+        sender = self.client if client else self.server
+        known = {BEGIN: self.begin, LABEL: self.label, PROTOCOL: self.protocol, EITHER: sender}
+        known[CLIENT if client else SERVER] = sender
         names = None if self._lines else self._names
-        plan: list[tuple[Any, ...] | None] = []
-        for form in _CLASSIC.values():
-            if form.sender not in known:
-                plan.append(None)
-            elif self._wanted is not None and form.event not in self._wanted:
-                plan.append(())
+        forms: list[tuple[Any, ...] | None] = []
+        for name in CLASSIC:
+            unit = UNITS[name]
+            if unit.sender not in known:
+                forms.append(None)
+            elif not self._wants(name):
+                forms.append(())
             else:
-                columns = columns_of(_expressions(form, self._members(form, methods), names), known)
-                if columns is None:
+                form = form_of(unit, self._fields.body, names, known)
+                if form is None:
                     return None
-                plan.append(columns)
-        deliver, publish, ack = plan
-        whole = names == NAMES["events"]
-        return deliver, publish, ack, _row if whole else None, self.texts, self.short, "events"
+                forms.append(form)
+        deliver, publish, ack = forms
+        return deliver, publish, ack, self.make if names == NAMES["events"] else None, self.texts, self.short, "events"
 
     def message(self, octets: bytes, properties: Any) -> str:
         """Return what properties say, and keep it."""
@@ -234,48 +192,5 @@ class EventLane:
 def _pass_over(*_: object) -> None:
     """Nobody wants the rows of these units."""
 
-
-def _last(last: int | None) -> str:
-    """The member of a disposition that says which delivery is the last, where it says so."""
-    return "" if last is None else f',"last":{last}'
-
-
-@lru_cache(maxsize=64)
-def _teller(form: _Form, members: str, names: tuple[str, ...] | None) -> Callable[..., None]:
-    """Return the function that makes a unit's row, or without `names` its line; to make one takes a millisecond."""
-    signature = _HEAD + form.parameters + (_MESSAGE if form.has_message else "")
-    row = f"({', '.join(_expressions(form, members, names))},)"
-    whole = f"M(W, {row})" if names == NAMES["events"] else row
-    turn = " if at_ns != w.at_ns: w.turn(at_ns)\n" if names is None else ""
-    source = f"{turn} T = w.short\n w.rows.append(('events', {whole}))"
-    made: Callable[..., None] = compiled(signature, source, M=_tuple.__new__, W=ROWS["events"], L=_last)
-    return made
-
-
-def _expressions(form: _Form, members: str, names: tuple[str, ...] | None) -> list[str]:
-    """Return the expressions for the columns of a unit's row, or without `names` that for its line."""
-    unit = "content" if form.has_message else "method"
-    if names is None:
-        line = (
-            f'{{w.begin}}{{seq}}{{w.moment}}{{{form.sender}}}{{channel}},"event":"{form.event}","size":{{size}},'
-            f'"offset":{{offset}},"fields":{{{{{members}}}}},"answers":null,"unit":"{unit}"}}}}'
-        )
-        return [f"f'{line}'"]
-    values = {name: name for name in NAMES["events"]} | {
-        "connection": "w.label",
-        "ts": "at_ns // 1000",
-        "ts_ns": "at_ns",
-        "sender": form.sender,
-        "protocol": "w.protocol",
-        "event": repr(form.event),
-        "fields": f"f'{{{{{members}}}}}'",
-        "answers": "None",
-        "unit": repr(unit),
-    }
-    return [values[name] for name in names]
-
-
-_tuple: Any = tuple
-_row: Final = partial(_tuple.__new__, ROWS["events"])
 
 __all__ = ["EventLane"]

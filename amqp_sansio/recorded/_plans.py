@@ -1,77 +1,47 @@
-"""Columns of rows as the module in C makes them, from the expressions with which the pure text does."""
+"""Forms of rows for the module in C, from what the pure text's tellers are generated from."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
-_VALUES: Final = {
-    "seq": 0,
-    "channel": 1,
-    "size": 2,
-    "offset": 3,
-    "delivery_tag": 4,
-    "body_size": 5,
-    "Y if redelivered else N": 6,
-    "Y if mandatory else N": 6,
-    "Y if multiple else N": 6,
-    "Y if immediate else N": 7,
-    "at_ns": 8,
-    "at_ns // 1000": 9,
-    "w.moment": 10,
-    "T[consumer_tag]": 11,
-    "T[exchange]": 12,
-    "T[routing_key]": 13,
-    "message": 14,
-}
-"""The numbers by which `scan_rows` knows values of a unit."""
+from ._units import Part, Unit, Value, line_of, row_of
+
+Known: TypeAlias = Mapping[Value, str | None]
+"""What is the same in all units of a plan."""
 
 
-def columns_of(expressions: list[str], known: dict[str, str | None]) -> tuple[Any, ...] | None:
-    """Return a form for `scan_rows` that makes what the expressions make, of which some are `known` values; None where
-    one of them is nothing that it knows, such as the octets of a body.
+def form_of(unit: Unit, body: str, names: tuple[str, ...] | None, known: Known) -> tuple[Any, ...] | None:
+    """Return the columns of a unit's row for `scan_rows`, or without `names` its line as the only one; None where one
+    of them is nothing that it knows, such as the octets of a body, or another side's sender.
 
-    >>> columns_of(["seq", "'a'", "f'{w.begin}{seq},{{{message}}}'"], {"w.begin": "{"})
-    (0, 'a', ('{', 0, ',{', 14, '}'))
+    >>> from amqp_sansio.recorded._units import LABEL, SERVER, UNITS
+    >>> form_of(UNITS["deliver"], "none", ("seq", "event", "sender"), {LABEL: "a", SERVER: "server"})
+    (0, 'basic.deliver', 'server')
     """
-    columns: list[Any] = []
-    for expression in expressions:
-        if expression.startswith("f'"):
-            parts: list[Any] = []
-            for part, is_text in _split(expression):
-                found = part if is_text else known.get(part, _VALUES.get(part))
-                if found is None:
-                    return None
-                parts.append(found)
-            columns.append(_joined(parts))
-        elif expression in _VALUES:
-            columns.append(_VALUES[expression])
-        else:
-            columns.append(expression[1:-1] if expression.startswith("'") else known[expression])
-    return tuple(columns)
+    wanted: list[Part | list[Part] | None]
+    if names is None:
+        wanted = [line_of(unit, body)]
+    else:
+        row = row_of(unit, body)
+        wanted = [row[name] for name in names]
+    try:
+        return tuple([_joined(each, known) if isinstance(each, list) else _column(each, known) for each in wanted])
+    except KeyError:
+        return None
 
 
-@lru_cache(maxsize=64)
-def _split(expression: str) -> list[tuple[str, bool]]:
-    """The parts of a format string, and whether each is a text, else an expression; connections have the same ones."""
-    found: list[tuple[str, bool]] = []
-    text, at, size = "", 2, len(expression) - 1
-    while at < size:
-        if expression[at] in "{}" and expression[at] != expression[at + 1]:
-            stop = expression.index("}", at)
-            found += [(text, True), (expression[at + 1 : stop], False)]
-            text, at = "", stop + 1
-        else:
-            text += expression[at]
-            # Braces of the text are doubled.
-            at += 1 + (expression[at] in "{}")
-    return [*found, (text, True)]
+def _column(part: Part | None, known: Known) -> str | int | None:
+    """What stands for a part of a line, or for a column. Raises KeyError."""
+    if not isinstance(part, Value):
+        return part
+    return known[part] if part.number is None else part.number
 
 
-def _joined(parts: list[Any]) -> tuple[Any, ...]:
-    """The same parts, in which no text stands beside another."""
+def _joined(parts: list[Part], known: Known) -> tuple[Any, ...]:
+    """The parts of a line, in which no text stands beside another. Raises KeyError."""
     found: list[Any] = []
-    for part in parts:
+    for part in [_column(each, known) for each in parts]:
         if isinstance(part, str) and found and isinstance(found[-1], str):
             found[-1] += part
         elif part != "":
@@ -79,4 +49,4 @@ def _joined(parts: list[Any]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-__all__ = ["columns_of"]
+__all__ = ["Known", "form_of"]

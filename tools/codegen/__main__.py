@@ -9,7 +9,18 @@ from types import ModuleType
 
 from tools.trees import module_name
 
-from . import amqp_0_10, blocking, classic, composites, initializers, layouts, restrictions, whole_lines
+from . import (
+    amqp_0_10,
+    blocking,
+    classic,
+    composites,
+    field_writers,
+    initializers,
+    layouts,
+    restrictions,
+    tellers,
+    whole_lines,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGETS = (
@@ -19,6 +30,8 @@ TARGETS = (
     amqp_0_10.generate,
     blocking.generate,
     whole_lines.generate,
+    tellers.generate,
+    field_writers.generate,
     # Last, since they import the package, with what the others have written.
     initializers.generate,
     layouts.generate,
