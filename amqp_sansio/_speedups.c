@@ -846,6 +846,11 @@ enum {
     EXCHANGE,
     ROUTING_KEY,
     MESSAGE,
+    /* Of 1.0 alone: the members around the numbers, the tag and the last delivery. */
+    BEFORE,
+    AFTER,
+    TAGGED,
+    LAST,
     VALUES,
     OBJECTS = VALUES - AT_NS,
     /* The decimal digits of 64 bits. */
@@ -880,13 +885,28 @@ struct rows {
     struct kept kept[OBJECTS];
 };
 
+/* Sets a text of a unit, whose reference it takes. Returns as `text_of`; NULL without an exception is none. */
+static int
+set_object(struct rows *it, int value, PyObject *text)
+{
+    if (text == NULL) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    if (!PyUnicode_Check(text)) {
+        PyErr_Format(PyExc_TypeError, "a text of a row is str, not %.100s", Py_TYPE(text)->tp_name);
+        Py_DECREF(text);
+        return -1;
+    }
+    Py_XSETREF(it->objects[value - AT_NS], text);
+    return 1;
+}
+
 /* Sets the text of a name or of properties, which is a value of `known` by what `key` makes of the octets, unless they
    are those of the unit before. Returns as `text_of`, 0 also where `known` has none. */
 static int
 set_text(struct rows *it, int value, Py_ssize_t at, Py_ssize_t count)
 {
     struct kept *kept = &it->kept[value - AT_NS];
-    PyObject **object = &it->objects[value - AT_NS];
     const unsigned char *octets = it->unit.data + at;
     if (kept->at != NULL && kept->count == count && memcmp(kept->at, octets, (size_t)count) == 0) {
         return 1;
@@ -905,18 +925,12 @@ set_text(struct rows *it, int value, Py_ssize_t at, Py_ssize_t count)
         text = PyObject_GetItem(it->names, key);
     }
     Py_XDECREF(key);
-    if (text == NULL) {
-        return PyErr_Occurred() ? -1 : 0;
+    int status = set_object(it, value, text);
+    if (status > 0) {
+        kept->at = octets;
+        kept->count = count;
     }
-    if (!PyUnicode_Check(text)) {
-        PyErr_Format(PyExc_TypeError, "a text of scan_rows is str, not %.100s", Py_TYPE(text)->tp_name);
-        Py_DECREF(text);
-        return -1;
-    }
-    Py_XSETREF(*object, text);
-    kept->at = octets;
-    kept->count = count;
-    return 1;
+    return status;
 }
 
 /* Whether the channel of the unit is open. Returns -1 with an exception. */
@@ -1125,26 +1139,23 @@ fail:
     return status;
 }
 
-/* Reads what scan_rows is given. Returns -1 with an exception; references in `objects` are new ones. */
+/* Reads the last four arguments of a function for rows. Returns -1 with an exception; references in `objects` are new
+   ones. */
 static int
-read_arguments(struct rows *it, PyObject *const *args)
+read_plan(struct rows *it, const char *name, PyObject *const *args)
 {
-    PyObject *instant = args[9];
-    PyObject *plan = args[10];
-    if (bound_of(args[2], &it->unit.body_max) < 0 || bound_of(args[3], &it->unit.other_max) < 0
-        || bound_of(args[4], &it->most) < 0) {
-        return -1;
-    }
-    if (!PyAnySet_Check(args[8]) || !PyTuple_CheckExact(instant) || PyTuple_GET_SIZE(instant) != 3
+    PyObject *instant = args[1];
+    PyObject *plan = args[2];
+    if (!PyAnySet_Check(args[0]) || !PyTuple_CheckExact(instant) || PyTuple_GET_SIZE(instant) != 3
         || !PyTuple_CheckExact(plan) || PyTuple_GET_SIZE(plan) != 7 || !PyDict_Check(PyTuple_GET_ITEM(plan, 4))
-        || !PyList_Check(args[11])) {
-        PyErr_SetString(PyExc_TypeError, "scan_rows takes a set of channels, an instant of 3, a plan of 7 and a list");
+        || !PyList_Check(args[3])) {
+        PyErr_Format(PyExc_TypeError, "%s takes a set of what is open, an instant of 3, a plan of 7 and a list", name);
         return -1;
     }
     for (int index = 0; index < 3; index++) {
         PyObject *form = PyTuple_GET_ITEM(plan, index);
         if (form != Py_None && !PyTuple_CheckExact(form)) {
-            PyErr_Format(PyExc_TypeError, "a form of scan_rows is a tuple or None, not %.100R", form);
+            PyErr_Format(PyExc_TypeError, "a form of %s is a tuple or None, not %.100R", name, form);
             return -1;
         }
         it->forms[index] = form;
@@ -1154,10 +1165,37 @@ read_arguments(struct rows *it, PyObject *const *args)
     it->texts = PyTuple_GET_ITEM(plan, 4);
     it->names = PyTuple_GET_ITEM(plan, 5);
     it->table = PyTuple_GET_ITEM(plan, 6);
-    it->channels = args[8];
+    it->channels = args[0];
     it->open = -1;
-    it->rows = args[11];
+    it->rows = args[3];
     return 0;
+}
+
+/* Reads an offset, the one behind which units have another time, and the number of the first unit. Returns -1 with an
+   exception. */
+static int
+read_places(PyObject *const *args, uint64_t *places)
+{
+    for (int index = 0; index < 3; index++) {
+        places[index] = PyLong_AsUnsignedLongLong(args[index]);
+        if (places[index] == (uint64_t)-1 && PyErr_Occurred()) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* What a function for rows returns, with an exception if the status is below 0; `it` ends. */
+static PyObject *
+end_rows(struct rows *it, int status, Py_ssize_t pos, uint64_t seq, uint64_t later)
+{
+    for (int index = 0; index < OBJECTS; index++) {
+        Py_XDECREF(it->objects[index]);
+    }
+    if (status < 0) {
+        return NULL;
+    }
+    return Py_BuildValue("(nKK)", pos, (unsigned long long)seq, (unsigned long long)later);
 }
 
 PyDoc_STRVAR(scan_rows_doc,
@@ -1186,11 +1224,8 @@ scan_rows(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
     if (!takes("scan_rows", 12, nargs) || !reads("scan_rows", args[0]) || place_of("scan_rows", args[1], &pos) < 0) {
         return NULL;
     }
-    for (int index = 0; index < 3; index++) {
-        places[index] = PyLong_AsUnsignedLongLong(args[5 + index]);
-        if (places[index] == (uint64_t)-1 && PyErr_Occurred()) {
-            return NULL;
-        }
+    if (read_places(args + 5, places) < 0) {
+        return NULL;
     }
     uint64_t base = places[0];
     uint64_t stop = places[1];
@@ -1199,7 +1234,11 @@ scan_rows(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
     struct rows it = {
         .unit = {.data = (const unsigned char *)PyBytes_AS_STRING(args[0]), .length = PyBytes_GET_SIZE(args[0])},
     };
-    int status = read_arguments(&it, args);
+    if (bound_of(args[2], &it.unit.body_max) < 0 || bound_of(args[3], &it.unit.other_max) < 0
+        || bound_of(args[4], &it.most) < 0) {
+        return NULL;
+    }
+    int status = read_plan(&it, "scan_rows", args + 8);
     while (status >= 0) {
         PyObject *form = Py_None;
         int method = find_unit(&it.unit, pos);
@@ -1235,13 +1274,7 @@ scan_rows(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
         pos = it.unit.end;
         seq += 1;
     }
-    for (int index = 0; index < OBJECTS; index++) {
-        Py_XDECREF(it.objects[index]);
-    }
-    if (status < 0) {
-        return NULL;
-    }
-    return Py_BuildValue("(nKK)", pos, (unsigned long long)seq, (unsigned long long)later);
+    return end_rows(&it, status, pos, seq, later);
 }
 
 /* The field tables of 0-8 and 0-9-1 */
@@ -2041,9 +2074,330 @@ scan_map(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
     return Py_BuildValue("(Nn)", values, stop);
 }
 
+/* Rows of many units of 1.0 */
+
+enum {
+    /* Where the performative begins in a frame, and where the octets end that say which layout it may have. */
+    PERFORMATIVE = 8,
+    KNOWN_BY = 16,
+    /* A data offset of two words, and the type of AMQP's frames. */
+    PLAIN = 0x0200,
+    UINT_1 = 0x52,
+    UINT_4 = 0x70,
+    /* The last octet of the descriptors of a message's sections. */
+    SECTION_HEADER = 0x70,
+    SECTION_APPLICATION_PROPERTIES = 0x74,
+    SECTION_DATA = 0x75,
+};
+
+/* A performative that was read, as the caller keeps it: its octets around a number or two and a tag. */
+struct layout {
+    PyObject *of;
+    /* In front of the first number, behind it, and behind what follows. */
+    PyObject *around[3];
+    int64_t handle;
+    Py_ssize_t start;
+    /* Octets of the first number, of the tag, and of the last number. */
+    Py_ssize_t widths[3];
+};
+
+/* The octets of a number, by its format code. */
+static Py_ssize_t
+width_of(unsigned char code)
+{
+    return code == UINT_1 ? 1 : code == UINT_4 ? 4 : 0;
+}
+
+static uint32_t
+read_number(const unsigned char *at, Py_ssize_t width)
+{
+    return width == 1 ? at[0] : read_u32(at);
+}
+
+static const unsigned char *
+octets_in(PyObject *bytes)
+{
+    return (const unsigned char *)PyBytes_AS_STRING(bytes);
+}
+
+/* Takes the layout that `found` is, whose reference it has from the caller. Returns 0 with a TypeError where it is none;
+   what it says needn't be true, but is about octets that it has. */
+static int
+take_layout(struct layout *it, PyObject *found)
+{
+    Py_XSETREF(it->of, found);
+    int is_one = PyTuple_Check(found) && PyTuple_GET_SIZE(found) == 8 && PyLong_Check(PyTuple_GET_ITEM(found, 4))
+        && PyLong_Check(PyTuple_GET_ITEM(found, 5)) && PyUnicode_Check(PyTuple_GET_ITEM(found, 6))
+        && PyUnicode_Check(PyTuple_GET_ITEM(found, 7));
+    for (int index = 0; index < 3 && is_one; index++) {
+        it->around[index] = PyTuple_GET_ITEM(found, index + 1);
+        is_one = PyBytes_Check(it->around[index]);
+    }
+    if (!is_one || PyBytes_GET_SIZE(it->around[0]) == 0) {
+        PyErr_Format(PyExc_TypeError, "a layout is a tuple of 8, not %.100R", found);
+        return 0;
+    }
+    it->handle = PyLong_AsLongLong(PyTuple_GET_ITEM(found, 4));
+    it->start = PyLong_AsSsize_t(PyTuple_GET_ITEM(found, 5));
+    if (PyErr_Occurred()) {
+        return 0;
+    }
+    const unsigned char *between = octets_in(it->around[1]);
+    Py_ssize_t count = PyBytes_GET_SIZE(it->around[1]);
+    it->widths[0] = width_of(octets_in(it->around[0])[PyBytes_GET_SIZE(it->around[0]) - 1]);
+    it->widths[1] = it->handle >= 0 && count == 2 ? between[1] : 0;
+    it->widths[2] = it->handle < 0 && count == 1 ? width_of(between[0]) : 0;
+    return 1;
+}
+
+/* Finds the layout of the frame at `pos`, if its octets aren't those that said so of the last one. Returns as `text_of`,
+   0 also where there is none. */
+static int
+find_layout(struct layout *it, PyObject *layouts, const struct unit *unit, Py_ssize_t pos, struct kept *kept)
+{
+    const unsigned char *octets = unit->data + pos + PERFORMATIVE;
+    if (kept->at != NULL && memcmp(kept->at, octets, KNOWN_BY - PERFORMATIVE) == 0) {
+        return 1;
+    }
+    PyObject *key = octets_of(unit, pos + PERFORMATIVE, pos + KNOWN_BY);
+    PyObject *found = key == NULL ? NULL : look_up(layouts, key);
+    Py_XDECREF(key);
+    if (found == NULL) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    if (!take_layout(it, found)) {
+        return -1;
+    }
+    kept->at = octets;
+    return 1;
+}
+
+/* Finds the frame at `pos`, which is like its layout but for the numbers and the tag; these are at `at` then. Returns
+   whether it is whole, and at most `body_max` octets long. */
+static int
+find_frame(struct unit *it, const struct layout *layout, Py_ssize_t pos, Py_ssize_t *at)
+{
+    Py_ssize_t next = pos + PERFORMATIVE;
+    uint32_t size = read_u32(it->data + pos);
+    if ((int64_t)size > it->body_max || (uint64_t)size > (uint64_t)(it->length - pos)
+        || read_u16(it->data + pos + 4) != PLAIN || layout->start < PERFORMATIVE || layout->start > (Py_ssize_t)size
+        || layout->widths[0] == 0) {
+        return 0;
+    }
+    Py_ssize_t stop = pos + layout->start;
+    for (int index = 0; index < 3; index++) {
+        Py_ssize_t count = PyBytes_GET_SIZE(layout->around[index]);
+        if (count > stop - next || memcmp(it->data + next, octets_in(layout->around[index]), (size_t)count) != 0) {
+            return 0;
+        }
+        at[index] = next + count;
+        next += count + (index == 0 ? layout->widths[0] : index == 1 ? layout->widths[1] + layout->widths[2] : 0);
+        if (next > stop) {
+            return 0;
+        }
+    }
+    it->number = read_u16(it->data + pos + 6);
+    it->tag = read_number(it->data + at[0], layout->widths[0]);
+    it->end = pos + (Py_ssize_t)size;
+    return next == stop && (layout->handle >= 0 || it->end == stop);
+}
+
+/* Finds the message behind a transfer, from `start` to its end: sections in front of one of data, and where that one
+   begins. Returns whether it is so. */
+static int
+find_message(struct unit *it, Py_ssize_t start)
+{
+    const unsigned char *data = it->data;
+    Py_ssize_t at = start;
+    while (it->end - at >= 5) {
+        unsigned char code = data[at + 3];
+        Py_ssize_t left = it->end - at;
+        if (data[at] != 0 || data[at + 1] != 0x53) {
+            return 0;
+        }
+        if (data[at + 2] == SECTION_DATA) {
+            it->raw = start;
+            it->raw_end = at;
+            if (code == 0xA0) {
+                it->size = data[at + 4];
+                return left == 5 + (Py_ssize_t)it->size;
+            }
+            if (code != 0xB0 || left < 8) {
+                return 0;
+            }
+            it->size = read_u32(data + at + 4);
+            return (uint64_t)left == 8 + it->size;
+        }
+        if (data[at + 2] < SECTION_HEADER || data[at + 2] > SECTION_APPLICATION_PROPERTIES) {
+            return 0;
+        }
+        uint64_t size = 4;
+        if (code == SHORT_LIST || code == SHORT_MAP) {
+            size = 5 + (uint64_t)data[at + 4];
+        }
+        else if ((code == (SHORT_LIST | 0x10) || code == (SHORT_MAP | 0x10)) && left >= 8) {
+            size = 8 + (uint64_t)read_u32(data + at + 4);
+        }
+        else if (code != 0x45) {
+            return 0;
+        }
+        if (size > (uint64_t)left) {
+            return 0;
+        }
+        at += (Py_ssize_t)size;
+    }
+    return 0;
+}
+
+/* A delivery-tag as a member of a line has it. */
+static PyObject *
+tagged_of(const unsigned char *octets, Py_ssize_t count)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char text[11 + 4 * (LONGEST_TAG / 3 + 1) + 2] = "{\"base64\":\"";
+    char *at = text + 11;
+    for (Py_ssize_t index = 0; index < count; index += 3) {
+        Py_ssize_t left = count - index;
+        uint32_t three = (uint32_t)octets[index] << 16 | (left > 1 ? (uint32_t)octets[index + 1] << 8 : 0)
+            | (left > 2 ? (uint32_t)octets[index + 2] : 0);
+        at[0] = digits[three >> 18];
+        at[1] = digits[three >> 12 & 63];
+        at[2] = left > 1 ? digits[three >> 6 & 63] : '=';
+        at[3] = left > 2 ? digits[three & 63] : '=';
+        at += 4;
+    }
+    at[0] = '"';
+    at[1] = '}';
+    return PyUnicode_DecodeASCII(text, at + 2 - text, NULL);
+}
+
+/* Whether the session of the unit is open, and of a transfer the link too. Returns -1 with an exception. */
+static int
+is_carried(struct rows *it, int64_t handle)
+{
+    int64_t key = (int64_t)it->unit.number << 32 | (handle < 0 ? UINT32_MAX : (uint32_t)handle);
+    if (it->open == key) {
+        return 1;
+    }
+    PyObject *both = Py_BuildValue("(kL)", (unsigned long)it->unit.number, (long long)handle);
+    if (both == NULL) {
+        return -1;
+    }
+    int found = PySet_Contains(it->channels, both);
+    Py_DECREF(both);
+    if (found > 0) {
+        it->open = key;
+    }
+    return found;
+}
+
+/* Sets the values of the frame, whose numbers and tag are at `at`. Returns as `text_of`. */
+static int
+set_frame(struct rows *it, const struct layout *layout, Py_ssize_t pos, const Py_ssize_t *at)
+{
+    const struct unit *unit = &it->unit;
+    it->numbers[CHANNEL] = unit->number;
+    it->numbers[SIZE] = (uint64_t)(unit->end - pos);
+    it->numbers[TAG] = unit->tag;
+    it->numbers[BODY_SIZE] = unit->size;
+    int status = set_object(it, BEFORE, Py_NewRef(PyTuple_GET_ITEM(layout->of, 6)));
+    if (status > 0) {
+        status = set_object(it, AFTER, Py_NewRef(PyTuple_GET_ITEM(layout->of, 7)));
+    }
+    if (status <= 0) {
+        return status;
+    }
+    if (layout->handle >= 0) {
+        status = set_object(it, TAGGED, tagged_of(unit->data + at[1], layout->widths[1]));
+        return status > 0 ? set_text(it, MESSAGE, unit->raw, unit->raw_end - unit->raw) : status;
+    }
+    PyObject *last = layout->widths[2] == 0
+        ? PyUnicode_New(0, 0)
+        : PyUnicode_FromFormat(",\"last\":%lu", (unsigned long)read_number(unit->data + at[1], layout->widths[2]));
+    return set_object(it, LAST, last);
+}
+
+PyDoc_STRVAR(scan_frames_doc,
+"scan_frames(data, pos, most, room, layouts, base, stop, seq, opened, instant, plan, rows, /)\n"
+"--\n"
+"\n"
+"Append the rows of the usual transfers and dispositions of 1.0 from `pos` on, as scan_rows does for other versions.\n"
+"\n"
+"A frame has at most `most` octets, and a transfer's payload `room`. `layouts` are by the eighth to sixteenth octets of a\n"
+"frame: tuples of anything, the octets in front of the first number, behind it and behind the tag or the last number,\n"
+"the handle (-1: a disposition), where the payload begins, and the texts before and after the numbers. `opened` has\n"
+"pairs of channel and handle. `plan`: the forms of a transfer and a disposition, None, and as for scan_rows; texts are\n"
+"those of the sections before a message's data. A form's values are those of scan_rows, and 15 and 16, texts before and\n"
+"after, 17, the tag as JSON, 18, the last delivery; 4 is the first number, 6, 7 and 11 to 13 are none.\n"
+"Raises as scan_rows does.");
+
+static PyObject *
+scan_frames(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    Py_ssize_t pos = 0;
+    uint64_t places[3];
+    if (!takes("scan_frames", 12, nargs) || !reads("scan_frames", args[0]) || place_of("scan_frames", args[1], &pos) < 0
+        || read_places(args + 5, places) < 0) {
+        return NULL;
+    }
+    uint64_t later = 0;
+    struct layout layout = {.of = NULL};
+    struct kept kept = {.at = NULL};
+    struct rows it = {
+        .unit = {.data = (const unsigned char *)PyBytes_AS_STRING(args[0]), .length = PyBytes_GET_SIZE(args[0])},
+    };
+    if (bound_of(args[2], &it.unit.body_max) < 0 || bound_of(args[3], &it.most) < 0) {
+        return NULL;
+    }
+    if (!PyDict_Check(args[4])) {
+        PyErr_Format(PyExc_TypeError, "scan_frames takes a dict of layouts, not %.100R", args[4]);
+        return NULL;
+    }
+    int status = read_plan(&it, "scan_frames", args + 8);
+    while (status >= 0 && it.unit.length - pos >= KNOWN_BY) {
+        Py_ssize_t at[3];
+        status = find_layout(&layout, args[4], &it.unit, pos, &kept);
+        if (status <= 0) {
+            break;
+        }
+        it.unit.size = 0;
+        if (!find_frame(&it.unit, &layout, pos, at) || layout.widths[1] > LONGEST_TAG) {
+            break;
+        }
+        PyObject *form = it.forms[layout.handle >= 0 ? 0 : 1];
+        Py_ssize_t start = pos + layout.start;
+        if (form == Py_None
+            || (layout.handle >= 0 && ((int64_t)(it.unit.end - start) > it.most || !find_message(&it.unit, start)))) {
+            break;
+        }
+        status = is_carried(&it, layout.handle);
+        if (status <= 0) {
+            break;
+        }
+        if (places[0] + (uint64_t)it.unit.end > places[1]) {
+            later = places[0] + (uint64_t)it.unit.end;
+            break;
+        }
+        it.numbers[SEQ] = places[2];
+        it.numbers[OFFSET] = places[0] + (uint64_t)pos;
+        status = set_frame(&it, &layout, pos, at);
+        if (status > 0 && PyTuple_GET_SIZE(form) > 0) {
+            status = append_row(&it, form) < 0 ? -1 : 1;
+        }
+        if (status <= 0) {
+            break;
+        }
+        pos = it.unit.end;
+        places[2] += 1;
+    }
+    Py_XDECREF(layout.of);
+    return end_rows(&it, status, pos, places[2], later);
+}
+
 static PyMethodDef functions[] = {
     {"maker", (PyCFunction)(void (*)(void))maker, METH_FASTCALL, maker_doc},
     {"scan_content", (PyCFunction)(void (*)(void))scan_content, METH_FASTCALL, scan_content_doc},
+    {"scan_frames", (PyCFunction)(void (*)(void))scan_frames, METH_FASTCALL, scan_frames_doc},
     {"scan_list", (PyCFunction)(void (*)(void))scan_list, METH_FASTCALL, scan_list_doc},
     {"scan_map", (PyCFunction)(void (*)(void))scan_map, METH_FASTCALL, scan_map_doc},
     {"scan_rows", (PyCFunction)(void (*)(void))scan_rows, METH_FASTCALL, scan_rows_doc},

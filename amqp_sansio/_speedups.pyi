@@ -1,6 +1,6 @@
 """The functions of `_speedups.c`. Each equals a pure text, which is the reference."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 
 from ._watching.lane import Plan
@@ -62,6 +62,24 @@ def scan_content(
     | None
 ):
     """The same, with the records of a deliver or publish that is all there, and of its properties."""
+
+def scan_frames(
+    data: bytes,
+    pos: int,
+    most: int,
+    room: int,
+    layouts: Mapping[bytes, tuple[object, bytes, bytes, bytes, int, int, str, str]],
+    base: int,
+    stop: int,
+    seq: int,
+    opened: set[tuple[int, int]],
+    instant: tuple[int, int, str],
+    plan: Plan,
+    rows: list[tuple[str, tuple[Any, ...]]],
+    /,
+) -> tuple[int, int, int]:
+    """The rows of the usual units of 1.0 from `pos` on, as the methods of its ObserverLane append them; what it returns
+    is as that of `scan_rows`."""
 
 def scan_list(
     data: bytes,
