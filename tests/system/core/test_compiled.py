@@ -26,9 +26,13 @@ from tests.core.test_compiled import (
     CONSTRUCTORS,
     ENTRIES,
     FORMS,
+    FORMS_1_0,
+    FRAMES_1_0,
     INSTANT,
     LISTS,
+    OPENED,
     PLANS,
+    SECTIONS,
     TAKEN,
     TEXTS,
     UNITS,
@@ -36,13 +40,14 @@ from tests.core.test_compiled import (
     Named,
     Slotted,
     field,
+    layouts_1_0,
     sized,
 )
 
 if TYPE_CHECKING or COMPILED:
     from amqp_sansio._classic.endpoint.fastpath import MAKERS as OF_DELIVERIES
     from amqp_sansio._classic.observer.fastpath import MAKERS as OF_METHODS
-    from amqp_sansio._compiled import maker, scan_content, scan_list, scan_map, scan_rows, scan_table
+    from amqp_sansio._compiled import maker, scan_content, scan_frames, scan_list, scan_map, scan_rows, scan_table
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 if not COMPILED:
@@ -109,6 +114,34 @@ def test_a_million_rows_leave_nothing_behind() -> None:
         *others, plan = arguments
         rows: Any = scan_rows
         rows(*others, plan, [])
+
+    _leaves_nothing(scan, given)
+
+
+def test_a_million_frames_leave_nothing_behind() -> None:
+    """Runs of frames, forms and layouts that are refused, makers that raise; each call has a list of its own."""
+
+    def refuse(*_: object) -> None:
+        raise LookupError
+
+    whole = b"".join(FRAMES_1_0[:2] + FRAMES_1_0[-2:])
+    given: list[tuple[Any, ...]] = []
+    refused: dict[bytes, Any] = {whole[8:16]: (1, 2)}
+    for stop, layouts in ((1 << 40, layouts_1_0()), (100, layouts_1_0()), (100, refused)):
+        for forms, make, found in (
+            (FORMS_1_0, None, SECTIONS),
+            (FORMS_1_0, refuse, SECTIONS),
+            (((("a", 99),),) * 2, None, SECTIONS),
+            (FORMS_1_0, None, {b"": 5}),
+            (FORMS_1_0, None, {}),
+        ):
+            plan: Any = (*forms, None, make, found, Named(), "events")
+            given.append((whole, 0, 2000, 2000, layouts, 7, stop, 3, {*OPENED}, INSTANT, plan))
+    given += [(*given[0][:-1], ()), (*given[0][:4], (), *given[0][5:]), ("", *given[0][1:])]
+
+    def scan(*arguments: Any) -> None:
+        frames: Any = scan_frames
+        frames(*arguments, [])
 
     _leaves_nothing(scan, given)
 
