@@ -1788,7 +1788,7 @@ open_compound(const unsigned char *data, unsigned char code, Py_ssize_t *pos, Py
 }
 
 PyDoc_STRVAR(scan_list_doc,
-"scan_list(data, start, pos, end, plan, /)\n"
+"scan_list(data, start, pos, end, plan, maker=None, /)\n"
 "--\n"
 "\n"
 "The fields of the list of 1.0 at `pos` as a tuple, behind them the octets from `start` to its end, and where it ends.\n"
@@ -1798,12 +1798,14 @@ PyDoc_STRVAR(scan_list_doc,
 "timestamp(milliseconds); what the accepted state is. The octets: u uint, b boolean, f boolean that is False where it\n"
 "isn't there, m settle mode, d delivery-tag, a accepted, o binary, s string, y symbol, t timestamp, i message id that is\n"
 "no UUID, n null; U and B are mandatory. All others are None where they aren't there.\n"
+"With a maker of the fields and the octets it gives the record that this makes, and where the list ends.\n"
 "Raises what symbol and timestamp raise, TypeError for arguments of other types, OverflowError.");
 
 static PyObject *
-scan_list(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+scan_list(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (!takes("scan_list", 5, nargs)) {
+    const struct maker *maker = NULL;
+    if (!takes("scan_list", nargs == 6 ? 6 : 5, nargs)) {
         return NULL;
     }
     Py_ssize_t places[3];
@@ -1827,6 +1829,9 @@ scan_list(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
         .timestamp = PyTuple_GET_ITEM(given, 3),
         .accepted = PyTuple_GET_ITEM(given, 4),
     };
+    if (nargs == 6 && !take_maker(module, args[5], plan.count + 1, &maker)) {
+        return NULL;
+    }
     Py_ssize_t stop = 0;
     uint32_t count = 0;
     if (!PyBytes_Check(args[0]) || start < 0 || pos < start || end < pos || end > PyBytes_GET_SIZE(args[0])) {
@@ -1862,6 +1867,18 @@ scan_list(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
         Py_RETURN_NONE;
     }
     PUT(found, plan.count, PyBytes_FromStringAndSize((const char *)data + start, stop - start));
+    if (maker != NULL) {
+        PyObject *record = make(maker, &PyTuple_GET_ITEM(found, 0));
+        Py_DECREF(found);
+        found = record == NULL ? NULL : PyTuple_New(2);
+        if (found == NULL) {
+            Py_XDECREF(record);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(found, 0, record);
+        PUT(found, 1, PyLong_FromSsize_t(stop));
+        return found;
+    }
     PUT(found, plan.count + 1, PyLong_FromSsize_t(stop));
     return found;
 fail:

@@ -10,6 +10,7 @@ _U = TypeVar("_U")
 _P = TypeVar("_P")
 _Names: TypeAlias = tuple[int, str, str, str]
 _Route: TypeAlias = tuple[str, str, bool, bool]
+_ListPlan: TypeAlias = tuple[bytes, dict[bytes, Any], Callable[[str], Any], Callable[[int], Any], Any]
 Unit: TypeAlias = (
     tuple[Literal[60], _Names, int, bool, bytes, bytes | None, int, int]
     | tuple[Literal[40], int, _Route, bytes, bytes, int]
@@ -81,15 +82,15 @@ def scan_frames(
     """The rows of the usual units of 1.0 from `pos` on, as the methods of its ObserverLane append them; what it returns
     is as that of `scan_rows`."""
 
-def scan_list(
-    data: bytes,
-    start: int,
-    pos: int,
-    end: int,
-    plan: tuple[bytes, dict[bytes, Any], Callable[[str], Any], Callable[[int], Any], Any],
-    /,
-) -> tuple[Any, ...] | None:
+@overload
+def scan_list(data: bytes, start: int, pos: int, end: int, plan: _ListPlan, /) -> tuple[Any, ...] | None:
     """The fields of a list of 1.0, as the `_read` of a composite type finds them; None for what isn't usual."""
+
+@overload
+def scan_list(
+    data: bytes, start: int, pos: int, end: int, plan: _ListPlan, maker: Maker[_T], /
+) -> tuple[_T, int] | None:
+    """The same, as a record, and where the list ends."""
 
 def scan_map(
     data: bytes,

@@ -14,15 +14,15 @@ AMQP_1_0: Final = 2410795431
 """A connection of 1.0."""
 SESSION_0_10: Final = 3779188999
 """The state of a detached session of 0-10."""
-OBSERVER: Final = 3488328921
+OBSERVER: Final = 2174089309
 """An observer of any version."""
-LIFECYCLE: Final = 1901403551
+LIFECYCLE: Final = 573175121
 """A lifecycle of messages."""
-REPLAY: Final = 3754058566
+REPLAY: Final = 1413889647
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 2536731581
+BROKER: Final = 3133634280
 """A broker with its clients."""
 
 __all__ = [

@@ -986,6 +986,11 @@ PLANS: Final[dict[type[Any], Any]] = {
 }
 
 
+MAKERS_1_0: Final[dict[type[Any], Any]] = {
+    kind: getattr(performatives, f"_MAKE_{kind.__name__.upper()}") for kind in PLANS
+}
+
+
 def told_list(record: Any, stop: int) -> list[object]:
     """A record's class, its fields with their types, its octets and its end."""
     return [record.__class__, *[content(getattr(record, name)) for name in record.__match_args__], record.wire, stop]
@@ -1012,6 +1017,9 @@ def listed(kind: Any, value: bytes, *, front: bytes = FRONT, behind: bytes = BEH
 
     careful = outcome(lambda: told_list(*kind.read(buf, start + 3, end, 31, 65_536, start)))
     values = scan_list(buf, start, start + 3, end, PLANS[kind])
+    made: Any = scan_list(buf, start, start + 3, end, PLANS[kind], MAKERS_1_0[kind])
+    assert (made is None) is (values is None)
+    assert made is None or ("read", told_list(*made)) == careful
     found, text = whole(kind._scan), whole(kind._read)
     if values is None:
         assert found == text
@@ -1142,7 +1150,7 @@ def test_octets_that_are_no_bytes_are_left_to_the_pure_text() -> None:
         found = outcome(lambda octets=octets: told_list(*composite.decode_frame_body(octets)))  # type: ignore[misc]
         with pure():
             assert outcome(lambda octets=octets: told_list(*composite.decode_frame_body(octets))) == found  # type: ignore[misc]
-        assert scan_list(octets, 0, 3, len(octets), PLANS[type(record)]) is None  # type: ignore[arg-type]
+        assert scan_list(octets, 0, 3, len(octets), PLANS[type(record)]) is None  # type: ignore[call-overload]
 
 
 REFUSED: Final[tuple[tuple[int, Any, type[Exception]], ...]] = (
@@ -1152,6 +1160,7 @@ REFUSED: Final[tuple[tuple[int, Any, type[Exception]], ...]] = (
     (4, ("u", {}, str, int, 1), TypeError),
     (4, (b"u", None, str, int, 1), TypeError),
     (4, [b"u", {}, str, int, 1], TypeError),
+    (5, BasicAck, TypeError),
 )
 
 
@@ -1161,6 +1170,10 @@ def test_other_arguments_of_lists_are_refused(place: int, value: Any, error: typ
     assert scan_list(*arguments) == (None, b"\xc0\x01\0", 3)
     with pytest.raises(TypeError):
         scan_list(*arguments[:-1])
+    arguments.append(maker(Slotted, ("a", "b"), ()))
+    scan: Any = scan_list
+    record, stop = scan(*arguments)
+    assert (record.a, record.b, stop) == (None, b"\xc0\x01\0", 3)
     arguments[place] = value
     with pytest.raises(error):
         scan_list(*arguments)

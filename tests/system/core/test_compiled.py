@@ -30,6 +30,7 @@ from tests.core.test_compiled import (
     FRAMES_1_0,
     INSTANT,
     LISTS,
+    MAKERS_1_0,
     OPENED,
     PLANS,
     SECTIONS,
@@ -193,6 +194,7 @@ def test_a_million_lists_leave_nothing_behind() -> None:
     for record in LISTS:
         octets, plan = record.encode(), PLANS[type(record)]
         for end in (len(octets), len(octets) - 1):
+            given += [(octets, 0, 3, end, plan, MAKERS_1_0[type(record)])]
             given += [(octets, 0, 3, end, plan), (octets, 0, 3, end, (plan[0], {}, refuse, refuse, None))]
     for letter in TAKEN:
         for items in CONSTRUCTORS[::7]:
