@@ -1584,6 +1584,113 @@ scan_table(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
     return status < 0 ? NULL : values;
 }
 
+/* The properties of content of 0-8 and 0-9-1 */
+
+enum {
+    /* The most properties of a class. */
+    MOST_PROPERTIES = 14,
+};
+
+/* The property at `*pos`, and `*pos` behind it. Returns as `read_value`. */
+static int
+read_property(unsigned char kind, const struct maker *table, PyObject *rules, const struct unit *it, Py_ssize_t *pos,
+              PyObject **value)
+{
+    Py_ssize_t at = *pos;
+    Py_ssize_t left = it->length - at;
+    uint64_t size = kind == 'T' ? 8 : 1;
+    if (kind == 'F') {
+        size = left < 4 ? 4 : 4 + (uint64_t)read_u32(it->data + at);
+    }
+    else if (kind == 's' && left > 0) {
+        size = 1 + (uint64_t)it->data[at];
+    }
+    if (size > (uint64_t)left) {
+        return 0;
+    }
+    *pos = at + (Py_ssize_t)size;
+    switch (kind) {
+    case 's':
+        return text_of(it->data + at + 1, *pos - at - 1, NULL, value);
+    case 'B':
+        *value = PyLong_FromLong(it->data[at]);
+        break;
+    case 'T':
+        *value = PyLong_FromUnsignedLongLong(read_u64(it->data + at));
+        break;
+    case 'F': {
+        PyObject *values[2] = {octets_of(it, at + 4, *pos), rules};
+        *value = values[0] == NULL ? NULL : make(table, values);
+        Py_XDECREF(values[0]);
+        break;
+    }
+    default:
+        return 0;
+    }
+    return *value == NULL ? -1 : 1;
+}
+
+PyDoc_STRVAR(scan_properties_doc,
+"scan_properties(raw, kinds, table, rules, into, maker, /)\n"
+"--\n"
+"\n"
+"Set slots of `into` to the properties in these octets, flags first, and return True; False for what isn't usual, or\n"
+"wrong, with nothing set.\n"
+"\n"
+"`kinds`: an octet for each property: s short string, F table, B octet, T timestamp. One that isn't there is None.\n"
+"`table`: a maker of the octets of a table and `rules`. `maker`: one of records such as `into`, of all properties.\n"
+"Raises TypeError for arguments of other types.");
+
+static PyObject *
+scan_properties(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    const struct maker *table = NULL;
+    const struct maker *into = NULL;
+    if (!takes("scan_properties", 6, nargs) || !reads("scan_properties", args[0]) || !reads("scan_properties", args[1])) {
+        return NULL;
+    }
+    const unsigned char *kinds = (const unsigned char *)PyBytes_AS_STRING(args[1]);
+    Py_ssize_t count = PyBytes_GET_SIZE(args[1]);
+    if (!take_maker(module, args[2], 2, &table) || !take_maker(module, args[5], count, &into)) {
+        return NULL;
+    }
+    if (table == NULL || into == NULL || count > MOST_PROPERTIES || PyTuple_GET_SIZE(into->rest) != 0
+        || !PyObject_TypeCheck(args[4], into->type)) {
+        PyErr_Format(PyExc_TypeError, "scan_properties takes makers, and a record of its class with at most %d fields",
+                     MOST_PROPERTIES);
+        return NULL;
+    }
+    struct unit it = {.data = (const unsigned char *)PyBytes_AS_STRING(args[0]), .length = PyBytes_GET_SIZE(args[0])};
+    if (it.length < 2) {
+        Py_RETURN_FALSE;
+    }
+    uint32_t flags = read_u16(it.data);
+    Py_ssize_t pos = 2;
+    PyObject *values[MOST_PROPERTIES] = {NULL};
+    int status = (flags & (0xFFFFu >> count)) == 0;
+    for (Py_ssize_t index = 0; index < count && status > 0; index++) {
+        if (flags & (0x8000u >> index)) {
+            status = read_property(kinds[index], table, args[3], &it, &pos, &values[index]);
+        }
+        else {
+            values[index] = Py_NewRef(Py_None);
+        }
+    }
+    if (status > 0 && pos != it.length) {
+        status = 0;
+    }
+    for (Py_ssize_t index = 0; index < count && status > 0; index++) {
+        /* Others may have the record: the interpreter sets it. */
+        if (PyMember_SetOne((char *)args[4], into->slots[index], values[index]) < 0) {
+            status = -1;
+        }
+    }
+    for (Py_ssize_t index = 0; index < count; index++) {
+        Py_XDECREF(values[index]);
+    }
+    return status < 0 ? NULL : PyBool_FromLong(status);
+}
+
 /* The lists of 1.0 */
 
 enum {
@@ -2417,6 +2524,7 @@ static PyMethodDef functions[] = {
     {"scan_frames", (PyCFunction)(void (*)(void))scan_frames, METH_FASTCALL, scan_frames_doc},
     {"scan_list", (PyCFunction)(void (*)(void))scan_list, METH_FASTCALL, scan_list_doc},
     {"scan_map", (PyCFunction)(void (*)(void))scan_map, METH_FASTCALL, scan_map_doc},
+    {"scan_properties", (PyCFunction)(void (*)(void))scan_properties, METH_FASTCALL, scan_properties_doc},
     {"scan_rows", (PyCFunction)(void (*)(void))scan_rows, METH_FASTCALL, scan_rows_doc},
     {"scan_table", (PyCFunction)(void (*)(void))scan_table, METH_FASTCALL, scan_table_doc},
     {NULL, NULL, 0, NULL},

@@ -104,6 +104,11 @@ def scan_map(
 ) -> tuple[dict[Any, Any], int] | None:
     """A map of 1.0 and where it ends, as `read_properties` and `read_symbols` find them; None for what isn't usual."""
 
+def scan_properties(
+    raw: bytes, kinds: bytes, table: Maker[Any], rules: object, into: object, maker: Maker[Any], /
+) -> bool:
+    """Set the properties of content of 0-8 or 0-9-1, as `_read` of their class does; False for what isn't usual."""
+
 def scan_rows(
     data: bytes,
     pos: int,

@@ -22,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, COMPILED, Side, Signal
+from amqp_sansio._classic.codec import methods
 from amqp_sansio._classic.codec.content_reader import ContentReader
 from amqp_sansio._classic.codec.method import Method
 from amqp_sansio._classic.codec.table import RABBIT as RABBIT_TABLES
@@ -53,7 +54,16 @@ if TYPE_CHECKING or COMPILED:
     from amqp_sansio._classic.codec.makers import ACKS, DELIVERS, PUBLISHES, UNREAD
     from amqp_sansio._classic.endpoint.fastpath import MAKERS as OF_DELIVERIES
     from amqp_sansio._classic.observer.fastpath import MAKERS as OF_METHODS
-    from amqp_sansio._compiled import maker, scan_content, scan_frames, scan_list, scan_map, scan_rows, scan_table
+    from amqp_sansio._compiled import (
+        maker,
+        scan_content,
+        scan_frames,
+        scan_list,
+        scan_map,
+        scan_properties,
+        scan_rows,
+        scan_table,
+    )
     from amqp_sansio._watching.observation import OBSERVED
 
 if not COMPILED:
@@ -64,6 +74,7 @@ STANDING_IN: Final[tuple[tuple[Any, str, str], ...]] = (
     (ClientFastPath, "read", "_read"),
     (ObserverFastPath, "read", "_read"),
     (ClientFastPath, "following", "_known_following"),
+    (BasicProperties, "_load", "_read"),
     (lane.ObserverLane, "run", "_run"),
     (Table, "_load", "_read"),
     (Flow, "fast_fields", "_read"),
@@ -148,7 +159,9 @@ def slots(record: Any) -> tuple[object, ...]:
                     value = slot.__get__(record)
                 except AttributeError:
                     value = "unset"
-                found.append((name, slots(value) if isinstance(value, (BasicProperties, Method)) else typed(value)))
+                found.append(
+                    (name, slots(value) if isinstance(value, (BasicProperties, Method, Table)) else typed(value))
+                )
     return record.__class__, found
 
 
@@ -968,6 +981,79 @@ def test_what_a_maker_raises_comes_through() -> None:
     for raw in (field("f", "F", sized(b"")), field("t", "T", bytes(8))):
         with pytest.raises(LookupError):
             scan_table(raw, False, False, False, 1000, 32, None, refuse, refuse)
+
+
+PROPERTIES: Final = (
+    BasicProperties(),
+    BasicProperties("text/plain", "gzip", {"a": 1}, 2, 9, "c", "r", "60", "id", 2**64 - 1, "t", "u", "app", "cluster"),
+    BasicProperties("\u20ac" * 20, headers={"b": {"c": True}}, delivery_mode=1, timestamp=0),
+    BasicProperties(priority=255, correlation_id="", app_id="\u00fc"),
+)
+KINDS: Final = b"ssFBBssssTssss"
+
+
+def told_properties(raw: bytes, rules: TableRules = RABBIT_TABLES) -> bool:
+    """Read properties with both texts, which give the same. Return whether the module reads them."""
+
+    def read(load: Any) -> object:
+        properties = BasicProperties.from_wire(raw, rules)
+        load(properties)
+        return slots(properties)
+
+    found = outcome(lambda: read(BasicProperties._read))
+    assert outcome(lambda: read(BasicProperties._scan)) == found
+    properties = BasicProperties.from_wire(raw, rules)
+    before = slots(properties)
+    is_read = scan_properties(raw, KINDS, methods._TABLES, rules, properties, methods._BASICPROPERTIES)
+    # The careful text also reads text that isn't UTF-8, and flags that go on in a second word.
+    assert found[0] == "read" if is_read else slots(properties) == before
+    return is_read
+
+
+@pytest.mark.parametrize("place", range(len(PROPERTIES)))
+def test_damaged_properties_are_read_alike(place: int) -> None:
+    raw = PROPERTIES[place].encode(RABBIT_TABLES)
+    kinds = [*damaged(raw)]
+    read = {told_properties(each) for each in kinds[:: 1 + len(kinds) // 900]}
+    assert read == {True, False}
+    told_properties(raw, SPEC_0_8)
+
+
+def test_all_flags_of_properties_are_read_alike() -> None:
+    for flags in range(0, 65536, 23):
+        told_properties(flags.to_bytes(2, "big"))
+        told_properties(flags.to_bytes(2, "big") + bytes(flags.bit_count()))
+    for flag in range(16):
+        for octets in (b"\1", b"\1\xff", b"\0\0\0\0", b"\xff\xff\xff\xff", bytes(8), b"\0\0\0\1x", b"\2\xc3\xa9"):
+            told_properties((1 << flag).to_bytes(2, "big") + octets)
+
+
+@given(data=st.data())
+def test_properties_of_any_octets_are_read_alike(data: st.DataObject) -> None:
+    raw = data.draw(st.sampled_from(PROPERTIES)).encode(RABBIT_TABLES)
+    told_properties(spoilt(data, raw))
+
+
+OTHERS_OF_PROPERTIES: Final[tuple[tuple[int, Any], ...]] = (
+    *((place, 5) for place in (0, 1, 2, 4, 5)),
+    *((place, None) for place in (0, 1, 2, 4, 5)),
+    (0, bytearray(2)),
+    (1, KINDS[:-1]),
+    (1, KINDS + b"s"),
+    (4, BasicAck(1, False)),
+)
+
+
+@pytest.mark.parametrize(("place", "value"), OTHERS_OF_PROPERTIES)
+def test_other_arguments_of_properties_are_refused(place: int, value: Any) -> None:
+    properties = BasicProperties.from_wire(b"\0\0", RABBIT_TABLES)
+    arguments: list[Any] = [b"\0\0", KINDS, methods._TABLES, RABBIT_TABLES, properties, methods._BASICPROPERTIES]
+    assert scan_properties(*arguments)
+    with pytest.raises(TypeError):
+        scan_properties(*arguments[:-1])
+    arguments[place] = value
+    with pytest.raises(TypeError):
+        scan_properties(*arguments)
 
 
 LISTS: Final[tuple[Any, ...]] = (

@@ -3,6 +3,7 @@
 It isn't built for the default suite: `make test-compiled` builds it, and runs this.
 """
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import gc
@@ -21,7 +22,9 @@ import pytest
 
 import amqp_sansio
 from amqp_sansio import COMPILED
+from amqp_sansio._classic.codec import methods
 from amqp_sansio._classic.codec.table import RABBIT, Timestamp
+from amqp_sansio.amqp_0_9_1 import BasicProperties
 from tests.core.test_compiled import (
     CONSTRUCTORS,
     ENTRIES,
@@ -29,10 +32,12 @@ from tests.core.test_compiled import (
     FORMS_1_0,
     FRAMES_1_0,
     INSTANT,
+    KINDS,
     LISTS,
     MAKERS_1_0,
     OPENED,
     PLANS,
+    PROPERTIES,
     SECTIONS,
     TAKEN,
     TEXTS,
@@ -48,7 +53,16 @@ from tests.core.test_compiled import (
 if TYPE_CHECKING or COMPILED:
     from amqp_sansio._classic.endpoint.fastpath import MAKERS as OF_DELIVERIES
     from amqp_sansio._classic.observer.fastpath import MAKERS as OF_METHODS
-    from amqp_sansio._compiled import maker, scan_content, scan_frames, scan_list, scan_map, scan_rows, scan_table
+    from amqp_sansio._compiled import (
+        maker,
+        scan_content,
+        scan_frames,
+        scan_list,
+        scan_map,
+        scan_properties,
+        scan_rows,
+        scan_table,
+    )
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 if not COMPILED:
@@ -117,6 +131,18 @@ def test_a_million_rows_leave_nothing_behind() -> None:
         rows(*others, plan, [])
 
     _leaves_nothing(scan, given)
+
+
+def test_a_million_properties_leave_nothing_behind() -> None:
+    """Whole, cut, with text that isn't UTF-8, and with a kind that there isn't."""
+    given: list[tuple[Any, ...]] = []
+    into = BasicProperties()
+    for each in PROPERTIES:
+        raw = each.encode(RABBIT)
+        for octets in (raw, raw[:-1], raw.replace(b"id", b"\xff\xfe"), raw.replace(b"cluster", b"\xff" * 7)):
+            given.append((octets, KINDS, methods._TABLES, RABBIT, into, methods._BASICPROPERTIES))
+    given += [(b"\x80\0", b"?" * 14, *given[0][2:]), (*given[0][:4], None, given[0][5]), ("", *given[0][1:])]
+    _leaves_nothing(scan_properties, given)
 
 
 def test_a_million_frames_leave_nothing_behind() -> None:
