@@ -2,8 +2,8 @@
 
    Nothing here knows a rule, a state or a class of the package. The pure text of each function is the reference, and
    stands beside its caller; tests/core/test_compiled.py compares the two. Each function reads octets that never change
-   and none outside of them, and keeps nothing between calls; what it looks up or appends to it reaches in single steps
-   of the interpreter. So it needs no lock. */
+   and none outside of them, and keeps nothing between calls; a maker, which the caller keeps, never changes. What a
+   function looks up, appends to or sets it reaches in single steps of the interpreter. So it needs no lock. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
