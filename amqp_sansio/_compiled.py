@@ -9,9 +9,12 @@ from __future__ import annotations
 __all__ = ["COMPILED"]
 
 try:
+    from ._speedups import maker as maker  # pyright: ignore[reportMissingModuleSource]
     from ._speedups import scan_content as scan_content  # pyright: ignore[reportMissingModuleSource]
+    from ._speedups import scan_frames as scan_frames  # pyright: ignore[reportMissingModuleSource]
     from ._speedups import scan_list as scan_list  # pyright: ignore[reportMissingModuleSource]
     from ._speedups import scan_map as scan_map  # pyright: ignore[reportMissingModuleSource]
+    from ._speedups import scan_properties as scan_properties  # pyright: ignore[reportMissingModuleSource]
     from ._speedups import scan_rows as scan_rows  # pyright: ignore[reportMissingModuleSource]
     from ._speedups import scan_table as scan_table  # pyright: ignore[reportMissingModuleSource]
 except ImportError:

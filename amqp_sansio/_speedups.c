@@ -2,14 +2,23 @@
 
    Nothing here knows a rule, a state or a class of the package. The pure text of each function is the reference, and
    stands beside its caller; tests/core/test_compiled.py compares the two. Each function reads octets that never change
-   and none outside of them, and keeps nothing between calls; what it looks up or appends to it reaches in single steps
-   of the interpreter. So it needs no lock. */
+   and none outside of them, and keeps nothing between calls; a maker, which the caller keeps, never changes. What a
+   function looks up, appends to or sets it reaches in single steps of the interpreter. So it needs no lock. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#ifndef Py_T_OBJECT_EX
+/* Names of Python 3.12. */
+#include <structmember.h>
+#define Py_T_OBJECT_EX T_OBJECT_EX
+#define Py_T_PYSSIZET T_PYSSIZET
+#define Py_READONLY READONLY
+#endif
 
 /* Stores a new reference, or goes to `fail` with the exception that making it has raised. */
 #define PUT(tuple, index, value)                     \
@@ -143,6 +152,197 @@ text_of(const unsigned char *octets, Py_ssize_t count, PyObject *known, PyObject
     return 0;
 }
 
+/* Records: instances of a class of the caller's, whose fields are slots */
+
+enum {
+    /* The most slots that a maker sets. */
+    MOST_SLOTS = 32,
+};
+
+/* What maker() gives: where the fields of a record stand. It keeps the class alive, and so all that owns its slots. */
+struct maker {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyTypeObject *type;
+    /* How many values it takes; behind them stand those that all of its records share. */
+    Py_ssize_t count;
+    PyObject *rest;
+    PyMemberDef *slots[MOST_SLOTS];
+};
+
+/* What belongs to a module, of which each interpreter has its own. */
+struct state {
+    PyTypeObject *maker;
+};
+
+/* A new record whose slots have these values; all others have none. */
+static PyObject *
+make(const struct maker *it, PyObject *const *values)
+{
+    PyObject *record = it->type->tp_alloc(it->type, 0);
+    if (record == NULL) {
+        return NULL;
+    }
+    /* Nobody else has the record yet. */
+    for (Py_ssize_t index = 0; index < it->count; index++) {
+        *(PyObject **)((char *)record + it->slots[index]->offset) = Py_NewRef(values[index]);
+    }
+    for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(it->rest); index++) {
+        PyMemberDef *slot = it->slots[it->count + index];
+        *(PyObject **)((char *)record + slot->offset) = Py_NewRef(PyTuple_GET_ITEM(it->rest, index));
+    }
+    return record;
+}
+
+static PyObject *
+call_maker(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    const struct maker *it = (const struct maker *)self;
+    if (names != NULL && PyTuple_GET_SIZE(names) != 0) {
+        PyErr_Format(PyExc_TypeError, "a maker of %.100s takes its fields by their order", it->type->tp_name);
+        return NULL;
+    }
+    return takes("a maker", it->count, PyVectorcall_NARGS(nargsf)) ? make(it, args) : NULL;
+}
+
+static int
+traverse_maker(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((struct maker *)self)->type);
+    Py_VISIT(((struct maker *)self)->rest);
+    return 0;
+}
+
+static void
+free_maker(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    /* Its class never refers to it in a cycle that needs tp_clear: a maker never changes. */
+    Py_DECREF(((struct maker *)self)->type);
+    Py_DECREF(((struct maker *)self)->rest);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+static PyMemberDef maker_members[] = {
+    {"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(struct maker, call), Py_READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot maker_slots[] = {
+    {Py_tp_members, maker_members},
+    {Py_tp_call, (void *)PyVectorcall_Call},
+    {Py_tp_traverse, (void *)traverse_maker},
+    {Py_tp_dealloc, (void *)free_maker},
+    {0, NULL},
+};
+
+static PyType_Spec maker_spec = {
+    .name = "amqp_sansio._speedups.Maker",
+    .basicsize = sizeof(struct maker),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE
+        | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = maker_slots,
+};
+
+/* Whether all of a class is written in Python: then a record with nothing but its slots is a whole one. */
+static int
+is_plain(PyTypeObject *type)
+{
+    PyObject *bases = type->tp_mro;
+    for (Py_ssize_t index = 0; bases != NULL && index < PyTuple_GET_SIZE(bases); index++) {
+        PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(bases, index);
+        if (base != &PyBaseObject_Type && !(base->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+            return 0;
+        }
+    }
+    return type->tp_alloc == PyType_GenericAlloc && type->tp_itemsize == 0;
+}
+
+/* The slot of a class that has this name; NULL with an exception. It lives as long as the class. */
+static PyMemberDef *
+slot_of(PyTypeObject *type, PyObject *name)
+{
+    PyObject *found = PyObject_GetAttr((PyObject *)type, name);
+    if (found == NULL) {
+        return NULL;
+    }
+    PyMemberDef *slot = NULL;
+    if (Py_IS_TYPE(found, &PyMemberDescr_Type) && PyType_IsSubtype(type, PyDescr_TYPE(found))) {
+        slot = ((PyMemberDescrObject *)found)->d_member;
+    }
+    Py_DECREF(found);
+    if (slot == NULL || slot->type != Py_T_OBJECT_EX || slot->flags != 0) {
+        PyErr_Format(PyExc_TypeError, "%R of %.100s is no slot", name, type->tp_name);
+        return NULL;
+    }
+    return slot;
+}
+
+PyDoc_STRVAR(maker_doc,
+"maker(cls, names, rest, /)\n"
+"--\n"
+"\n"
+"What makes records of a class without its __init__: called with values for the slots that have these names, in their\n"
+"order. The last ones always have the values in `rest`. Raises TypeError for names that are no slots of the class,\n"
+"AttributeError for names that it doesn't have, and TypeError for classes that have more than Python gives them. The\n"
+"maker raises TypeError for other numbers of values.");
+
+static PyObject *
+maker(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (!takes("maker", 3, nargs)) {
+        return NULL;
+    }
+    PyTypeObject *type = (PyTypeObject *)args[0];
+    PyObject *names = args[1];
+    PyObject *rest = args[2];
+    if (!PyType_Check(args[0]) || !is_plain(type) || !PyTuple_CheckExact(names) || !PyTuple_CheckExact(rest)
+        || PyTuple_GET_SIZE(names) > MOST_SLOTS || PyTuple_GET_SIZE(rest) > PyTuple_GET_SIZE(names)) {
+        PyErr_Format(PyExc_TypeError, "maker takes a class of Python's, at most %d names and the last values, not %.100R",
+                     MOST_SLOTS, args[0]);
+        return NULL;
+    }
+    PyTypeObject *kind = ((struct state *)PyModule_GetState(module))->maker;
+    struct maker *made = PyObject_GC_New(struct maker, kind);
+    if (made == NULL) {
+        return NULL;
+    }
+    made->call = call_maker;
+    made->type = (PyTypeObject *)Py_NewRef((PyObject *)type);
+    made->count = PyTuple_GET_SIZE(names) - PyTuple_GET_SIZE(rest);
+    made->rest = Py_NewRef(rest);
+    int is_whole = 1;
+    for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(names) && is_whole; index++) {
+        made->slots[index] = slot_of(type, PyTuple_GET_ITEM(names, index));
+        is_whole = made->slots[index] != NULL;
+    }
+    PyObject_GC_Track(made);
+    if (!is_whole) {
+        Py_CLEAR(made);
+    }
+    return (PyObject *)made;
+}
+
+/* The maker of `count` fields that an argument is. Returns 0 with an exception where it is none; None is NULL. */
+static int
+take_maker(PyObject *module, PyObject *value, Py_ssize_t count, const struct maker **found)
+{
+    *found = NULL;
+    if (value == Py_None) {
+        return 1;
+    }
+    if (!Py_IS_TYPE(value, ((struct state *)PyModule_GetState(module))->maker)
+        || ((struct maker *)value)->count != count) {
+        PyErr_Format(PyExc_TypeError, "a maker of %zd fields makes records, not %.100R", count, value);
+        return 0;
+    }
+    *found = (const struct maker *)value;
+    return 1;
+}
+
 /* The units of 0-8 and 0-9-1 */
 
 enum {
@@ -156,6 +356,9 @@ enum {
     CLASS_BASIC = 60,
     PUBLISH = 40,
     DELIVER = 60,
+    /* The kinds of units that have records: no methods have these numbers. */
+    RECORDED_PUBLISH = 41,
+    RECORDED_DELIVER = 61,
     ACK = 80,
     ACK_SIZE = 13,
     SHORTEST_HEADER = 14,
@@ -333,6 +536,18 @@ body_of(const struct unit *it)
     return it->body < 0 ? Py_NewRef(Py_None) : octets_of(it, it->body, it->body + (Py_ssize_t)it->size);
 }
 
+/* What the records of a unit are made with; a maker may be NULL. References belong to the caller's arguments. */
+struct recorders {
+    PyObject *rules;
+    /* Of the octets of properties and the rules. */
+    const struct maker *properties;
+    /* Of the fields of a deliver; or of its channel, these, body, octets of properties, rules and properties. */
+    const struct maker *deliver;
+    const struct maker *delivery;
+    /* Of the fields of a publish. */
+    const struct maker *publish;
+};
+
 /* Whether `known` is a tuple of four items with strings from `first` up to `stop`. */
 static int
 has_texts(PyObject *known, Py_ssize_t first, Py_ssize_t stop)
@@ -348,8 +563,61 @@ has_texts(PyObject *known, Py_ssize_t first, Py_ssize_t stop)
     return 1;
 }
 
+/* A deliver whose body is there, with its properties and its record, or its delivery alone. */
 static PyObject *
-deliver_of(const struct unit *it, PyObject *known)
+recorded_deliver_of(const struct unit *it, PyObject *names, const struct recorders *by)
+{
+    PyObject *values[10] = {NULL};
+    PyObject *record = NULL;
+    PyObject *unit = NULL;
+    for (int index = 0; index < 4; index++) {
+        /* Between consumer tag and exchange come the delivery tag and its bit. */
+        values[index < 2 ? index : index + 2] = Py_NewRef(PyTuple_GET_ITEM(names, index));
+    }
+    values[2] = PyLong_FromUnsignedLongLong(it->tag);
+    values[3] = PyBool_FromLong(it->bits);
+    values[6] = octets_of(it, it->body, it->body + (Py_ssize_t)it->size);
+    values[7] = octets_of(it, it->raw, it->raw_end);
+    values[8] = Py_NewRef(by->rules);
+    if (values[2] == NULL || values[6] == NULL || values[7] == NULL) {
+        goto fail;
+    }
+    values[9] = make(by->properties, values + 7);
+    if (values[9] == NULL) {
+        goto fail;
+    }
+    record = by->delivery != NULL ? make(by->delivery, values) : make(by->deliver, values + 1);
+    if (record == NULL) {
+        goto fail;
+    }
+    unit = PyTuple_New(by->delivery != NULL ? 6 : 9);
+    if (unit == NULL) {
+        goto fail;
+    }
+    PUT(unit, 0, PyLong_FromLong(RECORDED_DELIVER));
+    PUT(unit, 1, Py_NewRef(names));
+    PUT(unit, 2, Py_NewRef(values[2]));
+    PUT(unit, 3, PyLong_FromUnsignedLongLong(it->size));
+    PUT(unit, 4, PyLong_FromSsize_t(it->end));
+    PUT(unit, 5, Py_NewRef(record));
+    if (by->delivery == NULL) {
+        PUT(unit, 6, Py_NewRef(values[9]));
+        PUT(unit, 7, Py_NewRef(values[7]));
+        PUT(unit, 8, Py_NewRef(values[6]));
+    }
+    goto done;
+fail:
+    Py_CLEAR(unit);
+done:
+    Py_XDECREF(record);
+    for (int index = 0; index < 10; index++) {
+        Py_XDECREF(values[index]);
+    }
+    return unit;
+}
+
+static PyObject *
+deliver_of(const struct unit *it, PyObject *known, const struct recorders *by)
 {
     PyObject *names[3] = {NULL, NULL, NULL};
     PyObject *found = NULL;
@@ -381,6 +649,10 @@ deliver_of(const struct unit *it, PyObject *known)
     if (found == NULL) {
         goto done;
     }
+    if (by != NULL && it->body >= 0 && (by->deliver != NULL || by->delivery != NULL)) {
+        unit = recorded_deliver_of(it, found, by);
+        goto done;
+    }
     unit = PyTuple_New(8);
     if (unit == NULL) {
         goto done;
@@ -406,7 +678,7 @@ done:
 }
 
 static PyObject *
-publish_of(const struct unit *it, PyObject *known)
+publish_of(const struct unit *it, PyObject *known, const struct recorders *by)
 {
     PyObject *names[2] = {NULL, NULL};
     PyObject *route = NULL;
@@ -430,16 +702,22 @@ publish_of(const struct unit *it, PyObject *known)
     if (route == NULL) {
         goto done;
     }
-    unit = PyTuple_New(6);
+    int is_recorded = by != NULL && by->publish != NULL;
+    unit = PyTuple_New(is_recorded ? 8 : 6);
     if (unit == NULL) {
         goto done;
     }
-    PUT(unit, 0, PyLong_FromLong(PUBLISH));
+    PUT(unit, 0, PyLong_FromLong(is_recorded ? RECORDED_PUBLISH : PUBLISH));
     PUT(unit, 1, PyLong_FromUnsignedLong(it->number));
     PUT(unit, 2, Py_NewRef(route));
     PUT(unit, 3, octets_of(it, it->raw, it->raw_end));
     PUT(unit, 4, body_of(it));
     PUT(unit, 5, PyLong_FromSsize_t(it->end));
+    if (is_recorded) {
+        PyObject *octets[2] = {PyTuple_GET_ITEM(unit, 3), by->rules};
+        PUT(unit, 6, make(by->publish, &PyTuple_GET_ITEM(route, 0)));
+        PUT(unit, 7, make(by->properties, octets));
+    }
     goto done;
 fail:
     Py_CLEAR(unit);
@@ -485,7 +763,7 @@ fail:
 }
 
 PyDoc_STRVAR(scan_content_doc,
-"scan_content(data, pos, body_max, other_max, names, /)\n"
+"scan_content(data, pos, body_max, other_max, names, rules=..., makers=..., /)\n"
 "--\n"
 "\n"
 "The usual unit of 0-8 or 0-9-1 at `pos` as a tuple that begins with its kind; None where there is none.\n"
@@ -494,26 +772,49 @@ PyDoc_STRVAR(scan_content_doc,
 "the body, None where it hasn't come, its size, where the unit ends. 40, publish: channel, (exchange, routing key,\n"
 "mandatory, immediate), the octets of the properties, the body, where the unit ends. 80, ack: channel, tag, multiple,\n"
 "where the unit ends. 3, the begin of a body frame: channel, size.\n"
-"`names` may be the inner tuple of another unit: what both have in common isn't made again. Raises TypeError,\n"
-"ValueError and OverflowError for arguments of other types or a place below 0.");
+"`names` may be the inner tuple of another unit: what both have in common isn't made again.\n"
+"`makers`: of properties (octets, rules); of the fields of a deliver or None; of a delivery (channel, these fields, body,\n"
+"octets of properties, rules, properties) or None; of the first four fields of a publish or None. With one of its own a\n"
+"deliver whose body is there is: 61, channel and names, delivery tag, size of the body, where the unit ends, the\n"
+"delivery; or, in its place, the deliver's record, its properties, their octets and the body. A publish is then 41, and\n"
+"has its record and its properties behind it.\n"
+"Raises TypeError, ValueError and OverflowError for arguments of other types or a place below 0.");
+
+/* Reads what scan_content is given behind the names. Returns 0 with an exception. */
+static int
+take_recorders(PyObject *module, PyObject *const *args, struct recorders *by)
+{
+    PyObject *makers = args[1];
+    if (!PyTuple_CheckExact(makers) || PyTuple_GET_SIZE(makers) != 4 || PyTuple_GET_ITEM(makers, 0) == Py_None) {
+        PyErr_Format(PyExc_TypeError, "scan_content takes a tuple of 4 makers, not %.100R", makers);
+        return 0;
+    }
+    by->rules = args[0];
+    return take_maker(module, PyTuple_GET_ITEM(makers, 0), 2, &by->properties)
+        && take_maker(module, PyTuple_GET_ITEM(makers, 1), 5, &by->deliver)
+        && take_maker(module, PyTuple_GET_ITEM(makers, 2), 10, &by->delivery)
+        && take_maker(module, PyTuple_GET_ITEM(makers, 3), 4, &by->publish);
+}
 
 static PyObject *
-scan_content(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+scan_content(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (!takes("scan_content", 5, nargs) || !reads("scan_content", args[0])) {
+    if (!takes("scan_content", nargs == 7 ? 7 : 5, nargs) || !reads("scan_content", args[0])) {
         return NULL;
     }
     Py_ssize_t pos = 0;
     struct unit it = {.data = (const unsigned char *)PyBytes_AS_STRING(args[0]), .length = PyBytes_GET_SIZE(args[0])};
+    struct recorders recorders;
+    struct recorders *by = nargs == 7 ? &recorders : NULL;
     if (place_of("scan_content", args[1], &pos) < 0 || bound_of(args[2], &it.body_max) < 0
-        || bound_of(args[3], &it.other_max) < 0) {
+        || bound_of(args[3], &it.other_max) < 0 || (by != NULL && !take_recorders(module, args + 5, by))) {
         return NULL;
     }
     switch (find_unit(&it, pos)) {
     case DELIVER:
-        return deliver_of(&it, args[4]);
+        return deliver_of(&it, args[4], by);
     case PUBLISH:
-        return publish_of(&it, args[4]);
+        return publish_of(&it, args[4], by);
     case ACK:
         return ack_of(&it);
     case FRAME_BODY:
@@ -545,6 +846,11 @@ enum {
     EXCHANGE,
     ROUTING_KEY,
     MESSAGE,
+    /* Of 1.0 alone: the members around the numbers, the tag and the last delivery. */
+    BEFORE,
+    AFTER,
+    TAGGED,
+    LAST,
     VALUES,
     OBJECTS = VALUES - AT_NS,
     /* The decimal digits of 64 bits. */
@@ -579,13 +885,28 @@ struct rows {
     struct kept kept[OBJECTS];
 };
 
+/* Sets a text of a unit, whose reference it takes. Returns as `text_of`; NULL without an exception is none. */
+static int
+set_object(struct rows *it, int value, PyObject *text)
+{
+    if (text == NULL) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    if (!PyUnicode_Check(text)) {
+        PyErr_Format(PyExc_TypeError, "a text of a row is str, not %.100s", Py_TYPE(text)->tp_name);
+        Py_DECREF(text);
+        return -1;
+    }
+    Py_XSETREF(it->objects[value - AT_NS], text);
+    return 1;
+}
+
 /* Sets the text of a name or of properties, which is a value of `known` by what `key` makes of the octets, unless they
    are those of the unit before. Returns as `text_of`, 0 also where `known` has none. */
 static int
 set_text(struct rows *it, int value, Py_ssize_t at, Py_ssize_t count)
 {
     struct kept *kept = &it->kept[value - AT_NS];
-    PyObject **object = &it->objects[value - AT_NS];
     const unsigned char *octets = it->unit.data + at;
     if (kept->at != NULL && kept->count == count && memcmp(kept->at, octets, (size_t)count) == 0) {
         return 1;
@@ -604,18 +925,12 @@ set_text(struct rows *it, int value, Py_ssize_t at, Py_ssize_t count)
         text = PyObject_GetItem(it->names, key);
     }
     Py_XDECREF(key);
-    if (text == NULL) {
-        return PyErr_Occurred() ? -1 : 0;
+    int status = set_object(it, value, text);
+    if (status > 0) {
+        kept->at = octets;
+        kept->count = count;
     }
-    if (!PyUnicode_Check(text)) {
-        PyErr_Format(PyExc_TypeError, "a text of scan_rows is str, not %.100s", Py_TYPE(text)->tp_name);
-        Py_DECREF(text);
-        return -1;
-    }
-    Py_XSETREF(*object, text);
-    kept->at = octets;
-    kept->count = count;
-    return 1;
+    return status;
 }
 
 /* Whether the channel of the unit is open. Returns -1 with an exception. */
@@ -824,26 +1139,23 @@ fail:
     return status;
 }
 
-/* Reads what scan_rows is given. Returns -1 with an exception; references in `objects` are new ones. */
+/* Reads the last four arguments of a function for rows. Returns -1 with an exception; references in `objects` are new
+   ones. */
 static int
-read_arguments(struct rows *it, PyObject *const *args)
+read_plan(struct rows *it, const char *name, PyObject *const *args)
 {
-    PyObject *instant = args[9];
-    PyObject *plan = args[10];
-    if (bound_of(args[2], &it->unit.body_max) < 0 || bound_of(args[3], &it->unit.other_max) < 0
-        || bound_of(args[4], &it->most) < 0) {
-        return -1;
-    }
-    if (!PyAnySet_Check(args[8]) || !PyTuple_CheckExact(instant) || PyTuple_GET_SIZE(instant) != 3
+    PyObject *instant = args[1];
+    PyObject *plan = args[2];
+    if (!PyAnySet_Check(args[0]) || !PyTuple_CheckExact(instant) || PyTuple_GET_SIZE(instant) != 3
         || !PyTuple_CheckExact(plan) || PyTuple_GET_SIZE(plan) != 7 || !PyDict_Check(PyTuple_GET_ITEM(plan, 4))
-        || !PyList_Check(args[11])) {
-        PyErr_SetString(PyExc_TypeError, "scan_rows takes a set of channels, an instant of 3, a plan of 7 and a list");
+        || !PyList_Check(args[3])) {
+        PyErr_Format(PyExc_TypeError, "%s takes a set of what is open, an instant of 3, a plan of 7 and a list", name);
         return -1;
     }
     for (int index = 0; index < 3; index++) {
         PyObject *form = PyTuple_GET_ITEM(plan, index);
         if (form != Py_None && !PyTuple_CheckExact(form)) {
-            PyErr_Format(PyExc_TypeError, "a form of scan_rows is a tuple or None, not %.100R", form);
+            PyErr_Format(PyExc_TypeError, "a form of %s is a tuple or None, not %.100R", name, form);
             return -1;
         }
         it->forms[index] = form;
@@ -853,10 +1165,37 @@ read_arguments(struct rows *it, PyObject *const *args)
     it->texts = PyTuple_GET_ITEM(plan, 4);
     it->names = PyTuple_GET_ITEM(plan, 5);
     it->table = PyTuple_GET_ITEM(plan, 6);
-    it->channels = args[8];
+    it->channels = args[0];
     it->open = -1;
-    it->rows = args[11];
+    it->rows = args[3];
     return 0;
+}
+
+/* Reads an offset, the one behind which units have another time, and the number of the first unit. Returns -1 with an
+   exception. */
+static int
+read_places(PyObject *const *args, uint64_t *places)
+{
+    for (int index = 0; index < 3; index++) {
+        places[index] = PyLong_AsUnsignedLongLong(args[index]);
+        if (places[index] == (uint64_t)-1 && PyErr_Occurred()) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* What a function for rows returns, with an exception if the status is below 0; `it` ends. */
+static PyObject *
+end_rows(struct rows *it, int status, Py_ssize_t pos, uint64_t seq, uint64_t later)
+{
+    for (int index = 0; index < OBJECTS; index++) {
+        Py_XDECREF(it->objects[index]);
+    }
+    if (status < 0) {
+        return NULL;
+    }
+    return Py_BuildValue("(nKK)", pos, (unsigned long long)seq, (unsigned long long)later);
 }
 
 PyDoc_STRVAR(scan_rows_doc,
@@ -885,11 +1224,8 @@ scan_rows(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
     if (!takes("scan_rows", 12, nargs) || !reads("scan_rows", args[0]) || place_of("scan_rows", args[1], &pos) < 0) {
         return NULL;
     }
-    for (int index = 0; index < 3; index++) {
-        places[index] = PyLong_AsUnsignedLongLong(args[5 + index]);
-        if (places[index] == (uint64_t)-1 && PyErr_Occurred()) {
-            return NULL;
-        }
+    if (read_places(args + 5, places) < 0) {
+        return NULL;
     }
     uint64_t base = places[0];
     uint64_t stop = places[1];
@@ -898,7 +1234,11 @@ scan_rows(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
     struct rows it = {
         .unit = {.data = (const unsigned char *)PyBytes_AS_STRING(args[0]), .length = PyBytes_GET_SIZE(args[0])},
     };
-    int status = read_arguments(&it, args);
+    if (bound_of(args[2], &it.unit.body_max) < 0 || bound_of(args[3], &it.unit.other_max) < 0
+        || bound_of(args[4], &it.most) < 0) {
+        return NULL;
+    }
+    int status = read_plan(&it, "scan_rows", args + 8);
     while (status >= 0) {
         PyObject *form = Py_None;
         int method = find_unit(&it.unit, pos);
@@ -934,13 +1274,7 @@ scan_rows(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
         pos = it.unit.end;
         seq += 1;
     }
-    for (int index = 0; index < OBJECTS; index++) {
-        Py_XDECREF(it.objects[index]);
-    }
-    if (status < 0) {
-        return NULL;
-    }
-    return Py_BuildValue("(nKK)", pos, (unsigned long long)seq, (unsigned long long)later);
+    return end_rows(&it, status, pos, seq, later);
 }
 
 /* The field tables of 0-8 and 0-9-1 */
@@ -1250,6 +1584,113 @@ scan_table(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
     return status < 0 ? NULL : values;
 }
 
+/* The properties of content of 0-8 and 0-9-1 */
+
+enum {
+    /* The most properties of a class. */
+    MOST_PROPERTIES = 14,
+};
+
+/* The property at `*pos`, and `*pos` behind it. Returns as `read_value`. */
+static int
+read_property(unsigned char kind, const struct maker *table, PyObject *rules, const struct unit *it, Py_ssize_t *pos,
+              PyObject **value)
+{
+    Py_ssize_t at = *pos;
+    Py_ssize_t left = it->length - at;
+    uint64_t size = kind == 'T' ? 8 : 1;
+    if (kind == 'F') {
+        size = left < 4 ? 4 : 4 + (uint64_t)read_u32(it->data + at);
+    }
+    else if (kind == 's' && left > 0) {
+        size = 1 + (uint64_t)it->data[at];
+    }
+    if (size > (uint64_t)left) {
+        return 0;
+    }
+    *pos = at + (Py_ssize_t)size;
+    switch (kind) {
+    case 's':
+        return text_of(it->data + at + 1, *pos - at - 1, NULL, value);
+    case 'B':
+        *value = PyLong_FromLong(it->data[at]);
+        break;
+    case 'T':
+        *value = PyLong_FromUnsignedLongLong(read_u64(it->data + at));
+        break;
+    case 'F': {
+        PyObject *values[2] = {octets_of(it, at + 4, *pos), rules};
+        *value = values[0] == NULL ? NULL : make(table, values);
+        Py_XDECREF(values[0]);
+        break;
+    }
+    default:
+        return 0;
+    }
+    return *value == NULL ? -1 : 1;
+}
+
+PyDoc_STRVAR(scan_properties_doc,
+"scan_properties(raw, kinds, table, rules, into, maker, /)\n"
+"--\n"
+"\n"
+"Set slots of `into` to the properties in these octets, flags first, and return True; False for what isn't usual, or\n"
+"wrong, with nothing set.\n"
+"\n"
+"`kinds`: an octet for each property: s short string, F table, B octet, T timestamp. One that isn't there is None.\n"
+"`table`: a maker of the octets of a table and `rules`. `maker`: one of records such as `into`, of all properties.\n"
+"Raises TypeError for arguments of other types.");
+
+static PyObject *
+scan_properties(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    const struct maker *table = NULL;
+    const struct maker *into = NULL;
+    if (!takes("scan_properties", 6, nargs) || !reads("scan_properties", args[0]) || !reads("scan_properties", args[1])) {
+        return NULL;
+    }
+    const unsigned char *kinds = (const unsigned char *)PyBytes_AS_STRING(args[1]);
+    Py_ssize_t count = PyBytes_GET_SIZE(args[1]);
+    if (!take_maker(module, args[2], 2, &table) || !take_maker(module, args[5], count, &into)) {
+        return NULL;
+    }
+    if (table == NULL || into == NULL || count > MOST_PROPERTIES || PyTuple_GET_SIZE(into->rest) != 0
+        || !PyObject_TypeCheck(args[4], into->type)) {
+        PyErr_Format(PyExc_TypeError, "scan_properties takes makers, and a record of its class with at most %d fields",
+                     MOST_PROPERTIES);
+        return NULL;
+    }
+    struct unit it = {.data = (const unsigned char *)PyBytes_AS_STRING(args[0]), .length = PyBytes_GET_SIZE(args[0])};
+    if (it.length < 2) {
+        Py_RETURN_FALSE;
+    }
+    uint32_t flags = read_u16(it.data);
+    Py_ssize_t pos = 2;
+    PyObject *values[MOST_PROPERTIES] = {NULL};
+    int status = (flags & (0xFFFFu >> count)) == 0;
+    for (Py_ssize_t index = 0; index < count && status > 0; index++) {
+        if (flags & (0x8000u >> index)) {
+            status = read_property(kinds[index], table, args[3], &it, &pos, &values[index]);
+        }
+        else {
+            values[index] = Py_NewRef(Py_None);
+        }
+    }
+    if (status > 0 && pos != it.length) {
+        status = 0;
+    }
+    for (Py_ssize_t index = 0; index < count && status > 0; index++) {
+        /* Others may have the record: the interpreter sets it. */
+        if (PyMember_SetOne((char *)args[4], into->slots[index], values[index]) < 0) {
+            status = -1;
+        }
+    }
+    for (Py_ssize_t index = 0; index < count; index++) {
+        Py_XDECREF(values[index]);
+    }
+    return status < 0 ? NULL : PyBool_FromLong(status);
+}
+
 /* The lists of 1.0 */
 
 enum {
@@ -1454,7 +1895,7 @@ open_compound(const unsigned char *data, unsigned char code, Py_ssize_t *pos, Py
 }
 
 PyDoc_STRVAR(scan_list_doc,
-"scan_list(data, start, pos, end, plan, /)\n"
+"scan_list(data, start, pos, end, plan, maker=None, /)\n"
 "--\n"
 "\n"
 "The fields of the list of 1.0 at `pos` as a tuple, behind them the octets from `start` to its end, and where it ends.\n"
@@ -1464,12 +1905,14 @@ PyDoc_STRVAR(scan_list_doc,
 "timestamp(milliseconds); what the accepted state is. The octets: u uint, b boolean, f boolean that is False where it\n"
 "isn't there, m settle mode, d delivery-tag, a accepted, o binary, s string, y symbol, t timestamp, i message id that is\n"
 "no UUID, n null; U and B are mandatory. All others are None where they aren't there.\n"
+"With a maker of the fields and the octets it gives the record that this makes, and where the list ends.\n"
 "Raises what symbol and timestamp raise, TypeError for arguments of other types, OverflowError.");
 
 static PyObject *
-scan_list(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+scan_list(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (!takes("scan_list", 5, nargs)) {
+    const struct maker *maker = NULL;
+    if (!takes("scan_list", nargs == 6 ? 6 : 5, nargs)) {
         return NULL;
     }
     Py_ssize_t places[3];
@@ -1493,6 +1936,9 @@ scan_list(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
         .timestamp = PyTuple_GET_ITEM(given, 3),
         .accepted = PyTuple_GET_ITEM(given, 4),
     };
+    if (nargs == 6 && !take_maker(module, args[5], plan.count + 1, &maker)) {
+        return NULL;
+    }
     Py_ssize_t stop = 0;
     uint32_t count = 0;
     if (!PyBytes_Check(args[0]) || start < 0 || pos < start || end < pos || end > PyBytes_GET_SIZE(args[0])) {
@@ -1528,6 +1974,18 @@ scan_list(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
         Py_RETURN_NONE;
     }
     PUT(found, plan.count, PyBytes_FromStringAndSize((const char *)data + start, stop - start));
+    if (maker != NULL) {
+        PyObject *record = make(maker, &PyTuple_GET_ITEM(found, 0));
+        Py_DECREF(found);
+        found = record == NULL ? NULL : PyTuple_New(2);
+        if (found == NULL) {
+            Py_XDECREF(record);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(found, 0, record);
+        PUT(found, 1, PyLong_FromSsize_t(stop));
+        return found;
+    }
     PUT(found, plan.count + 1, PyLong_FromSsize_t(stop));
     return found;
 fail:
@@ -1740,16 +2198,364 @@ scan_map(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
     return Py_BuildValue("(Nn)", values, stop);
 }
 
+/* Rows of many units of 1.0 */
+
+enum {
+    /* Where the performative begins in a frame, and where the octets end that say which layout it may have. */
+    PERFORMATIVE = 8,
+    KNOWN_BY = 16,
+    /* A data offset of two words, and the type of AMQP's frames. */
+    PLAIN = 0x0200,
+    UINT_1 = 0x52,
+    UINT_4 = 0x70,
+    /* The last octet of the descriptors of a message's sections. */
+    SECTION_HEADER = 0x70,
+    SECTION_APPLICATION_PROPERTIES = 0x74,
+    SECTION_DATA = 0x75,
+};
+
+/* A performative that was read, as the caller keeps it: its octets around a number or two and a tag. */
+struct layout {
+    PyObject *of;
+    /* In front of the first number, behind it, and behind what follows. */
+    PyObject *around[3];
+    int64_t handle;
+    Py_ssize_t start;
+    /* Octets of the first number, of the tag, and of the last number. */
+    Py_ssize_t widths[3];
+};
+
+/* The octets of a number, by its format code. */
+static Py_ssize_t
+width_of(unsigned char code)
+{
+    return code == UINT_1 ? 1 : code == UINT_4 ? 4 : 0;
+}
+
+static uint32_t
+read_number(const unsigned char *at, Py_ssize_t width)
+{
+    return width == 1 ? at[0] : read_u32(at);
+}
+
+static const unsigned char *
+octets_in(PyObject *bytes)
+{
+    return (const unsigned char *)PyBytes_AS_STRING(bytes);
+}
+
+/* Takes the layout that `found` is, whose reference it has from the caller. Returns 0 with a TypeError where it is none;
+   what it says needn't be true, but is about octets that it has. */
+static int
+take_layout(struct layout *it, PyObject *found)
+{
+    Py_XSETREF(it->of, found);
+    int is_one = PyTuple_Check(found) && PyTuple_GET_SIZE(found) == 8 && PyLong_Check(PyTuple_GET_ITEM(found, 4))
+        && PyLong_Check(PyTuple_GET_ITEM(found, 5)) && PyUnicode_Check(PyTuple_GET_ITEM(found, 6))
+        && PyUnicode_Check(PyTuple_GET_ITEM(found, 7));
+    for (int index = 0; index < 3 && is_one; index++) {
+        it->around[index] = PyTuple_GET_ITEM(found, index + 1);
+        is_one = PyBytes_Check(it->around[index]);
+    }
+    if (!is_one || PyBytes_GET_SIZE(it->around[0]) == 0) {
+        PyErr_Format(PyExc_TypeError, "a layout is a tuple of 8, not %.100R", found);
+        return 0;
+    }
+    it->handle = PyLong_AsLongLong(PyTuple_GET_ITEM(found, 4));
+    it->start = PyLong_AsSsize_t(PyTuple_GET_ITEM(found, 5));
+    if (PyErr_Occurred()) {
+        return 0;
+    }
+    const unsigned char *between = octets_in(it->around[1]);
+    Py_ssize_t count = PyBytes_GET_SIZE(it->around[1]);
+    it->widths[0] = width_of(octets_in(it->around[0])[PyBytes_GET_SIZE(it->around[0]) - 1]);
+    it->widths[1] = it->handle >= 0 && count == 2 ? between[1] : 0;
+    it->widths[2] = it->handle < 0 && count == 1 ? width_of(between[0]) : 0;
+    return 1;
+}
+
+/* Finds the layout of the frame at `pos`, if its octets aren't those that said so of the last one. Returns as `text_of`,
+   0 also where there is none. */
+static int
+find_layout(struct layout *it, PyObject *layouts, const struct unit *unit, Py_ssize_t pos, struct kept *kept)
+{
+    const unsigned char *octets = unit->data + pos + PERFORMATIVE;
+    if (kept->at != NULL && memcmp(kept->at, octets, KNOWN_BY - PERFORMATIVE) == 0) {
+        return 1;
+    }
+    PyObject *key = octets_of(unit, pos + PERFORMATIVE, pos + KNOWN_BY);
+    PyObject *found = key == NULL ? NULL : look_up(layouts, key);
+    Py_XDECREF(key);
+    if (found == NULL) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    if (!take_layout(it, found)) {
+        return -1;
+    }
+    kept->at = octets;
+    return 1;
+}
+
+/* Finds the frame at `pos`, which is like its layout but for the numbers and the tag; these are at `at` then. Returns
+   whether it is whole, and at most `body_max` octets long. */
+static int
+find_frame(struct unit *it, const struct layout *layout, Py_ssize_t pos, Py_ssize_t *at)
+{
+    Py_ssize_t next = pos + PERFORMATIVE;
+    uint32_t size = read_u32(it->data + pos);
+    if ((int64_t)size > it->body_max || (uint64_t)size > (uint64_t)(it->length - pos)
+        || read_u16(it->data + pos + 4) != PLAIN || layout->start < PERFORMATIVE || layout->start > (Py_ssize_t)size
+        || layout->widths[0] == 0) {
+        return 0;
+    }
+    Py_ssize_t stop = pos + layout->start;
+    for (int index = 0; index < 3; index++) {
+        Py_ssize_t count = PyBytes_GET_SIZE(layout->around[index]);
+        if (count > stop - next || memcmp(it->data + next, octets_in(layout->around[index]), (size_t)count) != 0) {
+            return 0;
+        }
+        at[index] = next + count;
+        next += count + (index == 0 ? layout->widths[0] : index == 1 ? layout->widths[1] + layout->widths[2] : 0);
+        if (next > stop) {
+            return 0;
+        }
+    }
+    it->number = read_u16(it->data + pos + 6);
+    it->tag = read_number(it->data + at[0], layout->widths[0]);
+    it->end = pos + (Py_ssize_t)size;
+    return next == stop && (layout->handle >= 0 || it->end == stop);
+}
+
+/* Finds the message behind a transfer, from `start` to its end: sections in front of one of data, and where that one
+   begins. Returns whether it is so. */
+static int
+find_message(struct unit *it, Py_ssize_t start)
+{
+    const unsigned char *data = it->data;
+    Py_ssize_t at = start;
+    while (it->end - at >= 5) {
+        unsigned char code = data[at + 3];
+        Py_ssize_t left = it->end - at;
+        if (data[at] != 0 || data[at + 1] != 0x53) {
+            return 0;
+        }
+        if (data[at + 2] == SECTION_DATA) {
+            it->raw = start;
+            it->raw_end = at;
+            if (code == 0xA0) {
+                it->size = data[at + 4];
+                return left == 5 + (Py_ssize_t)it->size;
+            }
+            if (code != 0xB0 || left < 8) {
+                return 0;
+            }
+            it->size = read_u32(data + at + 4);
+            return (uint64_t)left == 8 + it->size;
+        }
+        if (data[at + 2] < SECTION_HEADER || data[at + 2] > SECTION_APPLICATION_PROPERTIES) {
+            return 0;
+        }
+        uint64_t size = 4;
+        if (code == SHORT_LIST || code == SHORT_MAP) {
+            size = 5 + (uint64_t)data[at + 4];
+        }
+        else if ((code == (SHORT_LIST | 0x10) || code == (SHORT_MAP | 0x10)) && left >= 8) {
+            size = 8 + (uint64_t)read_u32(data + at + 4);
+        }
+        else if (code != 0x45) {
+            return 0;
+        }
+        if (size > (uint64_t)left) {
+            return 0;
+        }
+        at += (Py_ssize_t)size;
+    }
+    return 0;
+}
+
+/* A delivery-tag as a member of a line has it. */
+static PyObject *
+tagged_of(const unsigned char *octets, Py_ssize_t count)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char text[11 + 4 * (LONGEST_TAG / 3 + 1) + 2] = "{\"base64\":\"";
+    char *at = text + 11;
+    for (Py_ssize_t index = 0; index < count; index += 3) {
+        Py_ssize_t left = count - index;
+        uint32_t three = (uint32_t)octets[index] << 16 | (left > 1 ? (uint32_t)octets[index + 1] << 8 : 0)
+            | (left > 2 ? (uint32_t)octets[index + 2] : 0);
+        at[0] = digits[three >> 18];
+        at[1] = digits[three >> 12 & 63];
+        at[2] = left > 1 ? digits[three >> 6 & 63] : '=';
+        at[3] = left > 2 ? digits[three & 63] : '=';
+        at += 4;
+    }
+    at[0] = '"';
+    at[1] = '}';
+    return PyUnicode_DecodeASCII(text, at + 2 - text, NULL);
+}
+
+/* Whether the session of the unit is open, and of a transfer the link too. Returns -1 with an exception. */
+static int
+is_carried(struct rows *it, int64_t handle)
+{
+    int64_t key = (int64_t)it->unit.number << 32 | (handle < 0 ? UINT32_MAX : (uint32_t)handle);
+    if (it->open == key) {
+        return 1;
+    }
+    PyObject *both = Py_BuildValue("(kL)", (unsigned long)it->unit.number, (long long)handle);
+    if (both == NULL) {
+        return -1;
+    }
+    int found = PySet_Contains(it->channels, both);
+    Py_DECREF(both);
+    if (found > 0) {
+        it->open = key;
+    }
+    return found;
+}
+
+/* Sets the values of the frame, whose numbers and tag are at `at`. Returns as `text_of`. */
+static int
+set_frame(struct rows *it, const struct layout *layout, Py_ssize_t pos, const Py_ssize_t *at)
+{
+    const struct unit *unit = &it->unit;
+    it->numbers[CHANNEL] = unit->number;
+    it->numbers[SIZE] = (uint64_t)(unit->end - pos);
+    it->numbers[TAG] = unit->tag;
+    it->numbers[BODY_SIZE] = unit->size;
+    int status = set_object(it, BEFORE, Py_NewRef(PyTuple_GET_ITEM(layout->of, 6)));
+    if (status > 0) {
+        status = set_object(it, AFTER, Py_NewRef(PyTuple_GET_ITEM(layout->of, 7)));
+    }
+    if (status <= 0) {
+        return status;
+    }
+    if (layout->handle >= 0) {
+        status = set_object(it, TAGGED, tagged_of(unit->data + at[1], layout->widths[1]));
+        return status > 0 ? set_text(it, MESSAGE, unit->raw, unit->raw_end - unit->raw) : status;
+    }
+    PyObject *last = layout->widths[2] == 0
+        ? PyUnicode_New(0, 0)
+        : PyUnicode_FromFormat(",\"last\":%lu", (unsigned long)read_number(unit->data + at[1], layout->widths[2]));
+    return set_object(it, LAST, last);
+}
+
+PyDoc_STRVAR(scan_frames_doc,
+"scan_frames(data, pos, most, room, layouts, base, stop, seq, opened, instant, plan, rows, /)\n"
+"--\n"
+"\n"
+"Append the rows of the usual transfers and dispositions of 1.0 from `pos` on, as scan_rows does for other versions.\n"
+"\n"
+"A frame has at most `most` octets, and a transfer's payload `room`. `layouts` are by the eighth to sixteenth octets of a\n"
+"frame: tuples of anything, the octets in front of the first number, behind it and behind the tag or the last number,\n"
+"the handle (-1: a disposition), where the payload begins, and the texts before and after the numbers. `opened` has\n"
+"pairs of channel and handle. `plan`: the forms of a transfer and a disposition, None, and as for scan_rows; texts are\n"
+"those of the sections before a message's data. A form's values are those of scan_rows, and 15 and 16, texts before and\n"
+"after, 17, the tag as JSON, 18, the last delivery; 4 is the first number, 6, 7 and 11 to 13 are none.\n"
+"Raises as scan_rows does.");
+
+static PyObject *
+scan_frames(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    Py_ssize_t pos = 0;
+    uint64_t places[3];
+    if (!takes("scan_frames", 12, nargs) || !reads("scan_frames", args[0]) || place_of("scan_frames", args[1], &pos) < 0
+        || read_places(args + 5, places) < 0) {
+        return NULL;
+    }
+    uint64_t later = 0;
+    struct layout layout = {.of = NULL};
+    struct kept kept = {.at = NULL};
+    struct rows it = {
+        .unit = {.data = (const unsigned char *)PyBytes_AS_STRING(args[0]), .length = PyBytes_GET_SIZE(args[0])},
+    };
+    if (bound_of(args[2], &it.unit.body_max) < 0 || bound_of(args[3], &it.most) < 0) {
+        return NULL;
+    }
+    if (!PyDict_Check(args[4])) {
+        PyErr_Format(PyExc_TypeError, "scan_frames takes a dict of layouts, not %.100R", args[4]);
+        return NULL;
+    }
+    int status = read_plan(&it, "scan_frames", args + 8);
+    while (status >= 0 && it.unit.length - pos >= KNOWN_BY) {
+        Py_ssize_t at[3];
+        status = find_layout(&layout, args[4], &it.unit, pos, &kept);
+        if (status <= 0) {
+            break;
+        }
+        it.unit.size = 0;
+        if (!find_frame(&it.unit, &layout, pos, at) || layout.widths[1] > LONGEST_TAG) {
+            break;
+        }
+        PyObject *form = it.forms[layout.handle >= 0 ? 0 : 1];
+        Py_ssize_t start = pos + layout.start;
+        if (form == Py_None
+            || (layout.handle >= 0 && ((int64_t)(it.unit.end - start) > it.most || !find_message(&it.unit, start)))) {
+            break;
+        }
+        status = is_carried(&it, layout.handle);
+        if (status <= 0) {
+            break;
+        }
+        if (places[0] + (uint64_t)it.unit.end > places[1]) {
+            later = places[0] + (uint64_t)it.unit.end;
+            break;
+        }
+        it.numbers[SEQ] = places[2];
+        it.numbers[OFFSET] = places[0] + (uint64_t)pos;
+        status = set_frame(&it, &layout, pos, at);
+        if (status > 0 && PyTuple_GET_SIZE(form) > 0) {
+            status = append_row(&it, form) < 0 ? -1 : 1;
+        }
+        if (status <= 0) {
+            break;
+        }
+        pos = it.unit.end;
+        places[2] += 1;
+    }
+    Py_XDECREF(layout.of);
+    return end_rows(&it, status, pos, places[2], later);
+}
+
 static PyMethodDef functions[] = {
+    {"maker", (PyCFunction)(void (*)(void))maker, METH_FASTCALL, maker_doc},
     {"scan_content", (PyCFunction)(void (*)(void))scan_content, METH_FASTCALL, scan_content_doc},
+    {"scan_frames", (PyCFunction)(void (*)(void))scan_frames, METH_FASTCALL, scan_frames_doc},
     {"scan_list", (PyCFunction)(void (*)(void))scan_list, METH_FASTCALL, scan_list_doc},
     {"scan_map", (PyCFunction)(void (*)(void))scan_map, METH_FASTCALL, scan_map_doc},
+    {"scan_properties", (PyCFunction)(void (*)(void))scan_properties, METH_FASTCALL, scan_properties_doc},
     {"scan_rows", (PyCFunction)(void (*)(void))scan_rows, METH_FASTCALL, scan_rows_doc},
     {"scan_table", (PyCFunction)(void (*)(void))scan_table, METH_FASTCALL, scan_table_doc},
     {NULL, NULL, 0, NULL},
 };
 
+static int
+begin_module(PyObject *module)
+{
+    struct state *state = PyModule_GetState(module);
+    state->maker = (PyTypeObject *)PyType_FromModuleAndSpec(module, &maker_spec, NULL);
+    return state->maker == NULL ? -1 : 0;
+}
+
+static int
+traverse_module(PyObject *module, visitproc visit, void *arg)
+{
+    struct state *state = PyModule_GetState(module);
+    Py_VISIT(state->maker);
+    return 0;
+}
+
+static int
+clear_module(PyObject *module)
+{
+    struct state *state = PyModule_GetState(module);
+    Py_CLEAR(state->maker);
+    return 0;
+}
+
 static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)begin_module},
 #ifdef Py_mod_multiple_interpreters
     {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
 #endif
@@ -1763,9 +2569,11 @@ static struct PyModuleDef definition = {
     .m_base = PyModuleDef_HEAD_INIT,
     .m_name = "amqp_sansio._speedups",
     .m_doc = "Octets in, plain Python values out: what the pure text does in more steps.",
-    .m_size = 0,
+    .m_size = sizeof(struct state),
     .m_methods = functions,
     .m_slots = slots,
+    .m_traverse = traverse_module,
+    .m_clear = clear_module,
 };
 
 PyMODINIT_FUNC

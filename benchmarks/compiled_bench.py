@@ -109,6 +109,7 @@ WORKS: Final[dict[str, Callable[[], Work]]] = {
     "0-9-1 table of 20 entries": _table,
     "0-9-1 observe 128 B deliveries": _observe,
     "0-9-1 replay of events alone, a connection of 3 MB": partial(_replay, "0-9-1"),
+    "1.0 replay of events alone, a connection of 3 MB": partial(_replay, "1.0"),
     "1.0 decode lazy 128 B": partial(_messages, False),
     "1.0 decode eager 128 B": partial(_messages, True),
     "1.0 properties of 5 fields": _properties,
@@ -129,6 +130,8 @@ WORKS: Final[dict[str, Callable[[], Work]]] = {
             "1.0 disposition received",
             "1.0 observed transfer",
             "1.0 observed disposition",
+            "1.0 lane transfer",
+            "1.0 lane disposition",
         )
     },
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from .._compiled import COMPILED
 from .._ground.fast_paths import Entry
 from .endpoint.channel import Channel
 from .endpoint.events import Delivery, MethodReceived, Published
@@ -12,11 +13,14 @@ from .observer.connection import ClassicObserver
 from .observer.fastpath import ObserverFastPath
 from .observer.lane import ObserverLane
 
+_DELIVERED: Final = "read" if COMPILED else "delivered"
+"""With the module in C what reads a delivery takes it at once."""
+
 FAST_PATHS: Final[tuple[Entry, ...]] = (
     Entry(
         "client delivery",
         ClientFastPath,
-        "delivered",
+        _DELIVERED,
         "basic.deliver with its header and at most one body frame on an open channel, within all limits",
         "`Delivery`; the tag among the unsettled ones; a body of more than 1024 octets that is missing is waited for",
         "`ConnectionModel` frame by frame",
@@ -95,7 +99,7 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
     Entry(
         "observed delivery",
         ObserverFastPath,
-        "delivered",
+        _DELIVERED,
         "basic.deliver with its header and at most one body frame, in full knowledge of an open channel",
         "`Observed` with the message; its tag among the unsettled ones",
         "`ClassicObserver.unit` frame by frame",

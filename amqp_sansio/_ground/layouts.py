@@ -14,15 +14,15 @@ AMQP_1_0: Final = 2410795431
 """A connection of 1.0."""
 SESSION_0_10: Final = 3779188999
 """The state of a detached session of 0-10."""
-OBSERVER: Final = 1005201655
+OBSERVER: Final = 1742234592
 """An observer of any version."""
-LIFECYCLE: Final = 1215149946
+LIFECYCLE: Final = 1322913091
 """A lifecycle of messages."""
-REPLAY: Final = 359206045
+REPLAY: Final = 3074015288
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 2856062813
+BROKER: Final = 426002098
 """A broker with its clients."""
 
 __all__ = [

@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
+from .._compiled import COMPILED
 from .._ground.record import record
 from ..events import Event
 from ..versions import HEADER_BEGIN, HEADER_SIZE
 from .stream import IN_DAMAGE, IN_FRAMES, OPAQUE, Direction
+
+if TYPE_CHECKING or COMPILED:
+    from .._compiled import maker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,6 +88,14 @@ class Observed(Event):
     missing: int | None = 0
     settles: Settlements = ()
     context: Any = None
+
+
+if TYPE_CHECKING or COMPILED:
+    _LAST = "answers", "missing"
+    OBSERVED: Final = maker(
+        Observed, (*[name for name in Observed.__match_args__ if name not in _LAST], *_LAST), (None, 0)
+    )
+    """Makes units of all fields but `answers` and `missing`, in their order."""
 
 
 @record

@@ -111,11 +111,15 @@ class EventLane:
             ]
         self.plans: tuple[Plan | None, Plan | None] = (None, None)
         if version is AMQP_0_9_1 or version is AMQP_0_8:
-            self._tell(CLASSIC)
-            if COMPILED:
-                self.plans = self._plan(False), self._plan(True)
+            self._use(CLASSIC)
         elif version is AMQP_1_0:
-            self._tell(UNITS_1_0)
+            self._use(UNITS_1_0)
+
+    def _use(self, units: tuple[str, ...]) -> None:
+        """Take the units of a version."""
+        self._tell(units)
+        if COMPILED:
+            self.plans = self._plan(units, False), self._plan(units, True)
 
     def _tell(self, units: tuple[str, ...]) -> None:
         """Have the methods of these units, which append their rows or their lines."""
@@ -136,7 +140,7 @@ class EventLane:
         """Whether rows of a unit are wanted."""
         return self._wanted is None or UNITS[unit].event in self._wanted
 
-    def _plan(self, client: bool) -> Plan | None:
+    def _plan(self, units: tuple[str, ...], client: bool) -> Plan | None:
         """Return how the module in C makes the rows of one side's units; None where it can't."""
         from ._plans import form_of
 
@@ -145,7 +149,7 @@ class EventLane:
         known[CLIENT if client else SERVER] = sender
         names = None if self._lines else self._names
         forms: list[tuple[Any, ...] | None] = []
-        for name in CLASSIC:
+        for name in units:
             unit = UNITS[name]
             if unit.sender not in known:
                 forms.append(None)
@@ -156,8 +160,10 @@ class EventLane:
                 if form is None:
                     return None
                 forms.append(form)
-        deliver, publish, ack = forms
-        return deliver, publish, ack, self.make if names == NAMES["events"] else None, self.texts, self.short, "events"
+        # 1.0 has two.
+        first, second, *others = forms
+        third = others[0] if others else None
+        return first, second, third, self.make if names == NAMES["events"] else None, self.texts, self.short, "events"
 
     def message(self, octets: bytes, properties: Any) -> str:
         """Return what properties say, and keep it."""

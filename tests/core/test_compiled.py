@@ -7,11 +7,14 @@ It isn't built for the default suite, so that this runs the pure text: `make tes
 from __future__ import annotations
 
 import pickle
+from base64 import b64encode
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import cache
 from random import Random
 from struct import Struct
+from struct import error as StructError
+from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -19,16 +22,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, COMPILED, Side, Signal
+from amqp_sansio._classic.codec import methods
 from amqp_sansio._classic.codec.content_reader import ContentReader
+from amqp_sansio._classic.codec.method import Method
 from amqp_sansio._classic.codec.table import RABBIT as RABBIT_TABLES
 from amqp_sansio._classic.codec.table import SPEC_0_8, SPEC_0_9_1, Table, TableRules
 from amqp_sansio._classic.endpoint.fastpath import ClientFastPath
 from amqp_sansio._classic.observer import lane
+from amqp_sansio._classic.observer.fastpath import ObserverFastPath
 from amqp_sansio._ground.receive_buffer import ReceiveBuffer
-from amqp_sansio.amqp_0_9_1 import RABBIT, BasicAck, BasicDeliver, BasicPublish
-from amqp_sansio.amqp_1_0 import Accepted, Disposition, Flow, Properties, Symbol, Transfer
+from amqp_sansio._watching.observation import Observed
+from amqp_sansio.amqp_0_9_1 import RABBIT, BasicAck, BasicDeliver, BasicProperties, BasicPublish, Delivery
+from amqp_sansio.amqp_1_0 import Accepted, Disposition, Flow, Header, Properties, Symbol, Transfer
 from amqp_sansio.amqp_1_0.codec import composite, decode, fastpath, message, performatives
 from amqp_sansio.amqp_1_0.codec.faults import READ_FAULTS
+from amqp_sansio.amqp_1_0.observer import lane as ten_lane
 from amqp_sansio.testing.amqp_1_0 import records
 from tests.classic.endpoint.test_fast_path import receiving
 from tests.classic.endpoint.test_fast_path import recorded as octets_for
@@ -43,14 +51,30 @@ from tests.kit.pair import structure, told
 from tests.test_fast_paths import TRAFFIC
 
 if TYPE_CHECKING or COMPILED:
-    from amqp_sansio._compiled import scan_content, scan_list, scan_map, scan_rows, scan_table
+    from amqp_sansio._classic.codec.makers import ACKS, DELIVERS, PUBLISHES, UNREAD
+    from amqp_sansio._classic.endpoint.fastpath import MAKERS as OF_DELIVERIES
+    from amqp_sansio._classic.observer.fastpath import MAKERS as OF_METHODS
+    from amqp_sansio._compiled import (
+        maker,
+        scan_content,
+        scan_frames,
+        scan_list,
+        scan_map,
+        scan_properties,
+        scan_rows,
+        scan_table,
+    )
+    from amqp_sansio._watching.observation import OBSERVED
 
 if not COMPILED:
     pytest.skip("the module in C isn't built: make test-compiled builds and tests it", allow_module_level=True)
 
 STANDING_IN: Final[tuple[tuple[Any, str, str], ...]] = (
     (ContentReader, "read", "_read"),
+    (ClientFastPath, "read", "_read"),
+    (ObserverFastPath, "read", "_read"),
     (ClientFastPath, "following", "_known_following"),
+    (BasicProperties, "_load", "_read"),
     (lane.ObserverLane, "run", "_run"),
     (Table, "_load", "_read"),
     (Flow, "fast_fields", "_read"),
@@ -67,6 +91,10 @@ FRAMES: Final[dict[int, Any]] = {
 """Where a frame's body finds its reader."""
 
 
+def _scans_nothing(*_: object) -> None:
+    """The module is asked for no rows."""
+
+
 @contextmanager
 def pure() -> Generator[None]:
     """Run the pure text."""
@@ -75,6 +103,7 @@ def pure() -> Generator[None]:
             patch.setattr(owner, name, getattr(owner, text))
         for word, kind in FRAMES.items():
             patch.setitem(composite.FAST, word, kind._read)
+        patch.setattr(ten_lane.ObserverLane, "_scan", _scans_nothing)
         patch.setattr(message, "_read_properties", Properties._read)
         for module in (message, decode):
             patch.setattr(module, "read_properties", fastpath._read_properties)
@@ -120,6 +149,45 @@ def typed(value: Any) -> tuple[str, object]:
     return kind, [typed(each) for each in value] if kind in ("list", "tuple") else value
 
 
+def slots(record: Any) -> tuple[object, ...]:
+    """The class of a record, and what is in all of its slots, as long as nothing has read it."""
+    found: list[object] = []
+    for kind in type(record).__mro__:
+        for name, slot in kind.__dict__.items():
+            if isinstance(slot, MemberDescriptorType):
+                try:
+                    value = slot.__get__(record)
+                except AttributeError:
+                    value = "unset"
+                found.append(
+                    (name, slots(value) if isinstance(value, (BasicProperties, Method, Table)) else typed(value))
+                )
+    return record.__class__, found
+
+
+def with_records(unit: Any, makers: Any) -> Any:
+    """What `scan_content` is to give with makers, where it gives `unit` without; records are made by their classes."""
+    if unit is None or unit[0] not in (40, 60) or (unit[0] == 60 and unit[5] is None):
+        return unit
+    if unit[0] == 60:
+        _, names, tag, redelivered, raw, body, size, end = unit
+        properties = BasicProperties.from_wire(raw, RABBIT_TABLES)
+        channel, consumer_tag, *route = names
+        fields: list[Any] = [consumer_tag, tag, redelivered, *route]
+        if makers is OF_DELIVERIES:
+            delivery: Any = Delivery
+            return 61, names, tag, size, end, delivery(channel, *fields, body, raw, RABBIT_TABLES)
+        return 61, names, tag, size, end, BasicDeliver(*fields), properties, raw, body
+    if makers is OF_DELIVERIES:
+        return unit
+    return 41, *unit[1:], BasicPublish(*unit[2]), BasicProperties.from_wire(unit[3], RABBIT_TABLES)
+
+
+def _told_unit(unit: tuple[Any, ...] | None) -> object:
+    records = (BasicProperties, Method, Delivery)
+    return unit and [slots(each) if isinstance(each, records) else typed(each) for each in unit]
+
+
 def read(octets: bytes, pos: int = 0, body_max: int = 131_064, other_max: int = 131_064) -> list[object] | None:
     """Return the unit that both texts read, which is the same; a reader that knows another unit reads it too."""
     buffer = ReceiveBuffer()
@@ -134,6 +202,11 @@ def read(octets: bytes, pos: int = 0, body_max: int = 131_064, other_max: int = 
         before.data = other
         scanning._scan(before, None)
         assert typed(scanning._scan(buffer, None)) == typed(found)
+    scan: Any = scan_content
+    unit = scan(octets, pos, body_max, other_max, None)
+    for makers in (OF_DELIVERIES, OF_METHODS):
+        made = scan(octets, pos, body_max, other_max, None, RABBIT_TABLES, makers)
+        assert _told_unit(made) == _told_unit(with_records(unit, makers))
     return found
 
 
@@ -258,6 +331,86 @@ def test_what_two_units_have_in_common_is_one_object() -> None:
     assert scan(UNITS[0], 0, 2000, 2000, first)[1] is first
     route = scan(UNITS[1], 0, 2000, 2000, first)[2]
     assert scan(UNITS[1], 0, 2000, 2000, route)[2] is route
+
+
+def test_makers_make_what_the_class_makes() -> None:
+    assert slots(DELIVERS("c", 1, True, "e", "k")) == slots(BasicDeliver("c", 1, True, "e", "k"))
+    assert slots(PUBLISHES("e", "k", True, False)) == slots(BasicPublish("e", "k", True, False))
+    assert slots(ACKS(1, True)) == slots(BasicAck(1, True))
+    assert slots(UNREAD(b"\0\0", RABBIT_TABLES)) == slots(BasicProperties.from_wire(b"\0\0", RABBIT_TABLES))
+    fields: dict[str, Any] = {name: name for name in Observed.__match_args__ if name not in ("answers", "missing")}
+    assert slots(OBSERVED(*fields.values())) == slots(Observed(**fields))
+    known = pickle.loads(pickle.dumps(DELIVERS("c", 1, True, "e", "k")))
+    assert known == BasicDeliver("c", 1, True, "e", "k")
+
+
+class Slotted:
+    __slots__ = ("a", "b")
+    a: object
+    b: object
+    shared = 1
+
+    def __init__(self) -> None:
+        raise AssertionError
+
+
+class Within(Slotted):
+    __slots__ = ("c",)
+    c: object
+
+
+def test_makers_leave_other_slots_empty_and_share_the_last_values() -> None:
+    last = object()
+    make: Any = maker(Within, ("c", "a"), (last,))
+    made = make(5)
+    assert type(made) is Within and made.c == 5 and made.a is last
+    assert not hasattr(made, "b")
+    made.b = made.a = 7
+    assert (made.a, made.b) == (7, 7)
+    assert isinstance(maker(Slotted, (), ())(), Slotted)
+
+
+class ADict(dict[str, str]):
+    __slots__ = ("a",)
+
+
+REFUSED_MAKERS: Final[tuple[tuple[tuple[Any, ...], type[Exception]], ...]] = (
+    ((Slotted, ("a",)), TypeError),
+    ((5, ("a",), ()), TypeError),
+    ((Slotted, ["a"], ()), TypeError),
+    ((Slotted, ("a",), []), TypeError),
+    ((Slotted, ("a",), (1, 2)), TypeError),
+    ((Slotted, ("c",), ()), AttributeError),
+    ((Slotted, ("shared",), ()), TypeError),
+    ((Slotted, ("__init__",), ()), TypeError),
+    ((Slotted, (5,), ()), TypeError),
+    ((Slotted, ("a",) * 33, ()), TypeError),
+    ((ADict, ("a",), ()), TypeError),
+    ((dict, (), ()), TypeError),
+    ((type("Other", (), {"stolen": Slotted.__dict__["a"]}), ("stolen",), ()), TypeError),
+)
+
+
+@pytest.mark.parametrize(("arguments", "error"), REFUSED_MAKERS)
+def test_makers_of_other_things_are_refused(arguments: tuple[Any, ...], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        maker(*arguments)
+
+
+def test_makers_refuse_other_values_and_are_never_made_otherwise() -> None:
+    made: Any = maker(Slotted, ("a", "b"), (1,))
+    scan: Any = scan_content
+    for others, named in (((), {}), ((1, 2), {}), ((), {"a": 1}), ((1,), {"b": 1})):
+        with pytest.raises(TypeError):
+            made(*others, **named)
+    with pytest.raises(TypeError):
+        type(made)()
+    wrong: tuple[Any, ...] = (None, (UNREAD,) * 4, (None, DELIVERS, None, None), (UNREAD, DELIVERS, DELIVERS, None))
+    for makers in (*wrong, (UNREAD, None, None), (UNREAD, BasicDeliver, None, None), (DELIVERS, None, None, None)):
+        with pytest.raises(TypeError):
+            scan(UNITS[0], 0, 2000, 2000, None, RABBIT_TABLES, makers)
+    with pytest.raises(TypeError):
+        scan(UNITS[0], 0, 2000, 2000, None, RABBIT_TABLES)
 
 
 TEXTS: Final = {b"\0\0": "plain", b"\x10\0\x02": "kept \u20ac"}
@@ -477,6 +630,241 @@ def test_most_rows_of_a_replay_of_events_are_made_at_once(
     assert found == events_of(segments, options, alone=False)
 
 
+class Around:
+    """What a lane says of the fields around the numbers."""
+
+    plans = (None, None)
+
+    def around(self, record: Any, names: tuple[str, ...]) -> tuple[str, str]:
+        shown = [f"{name}={getattr(record, name)}" for name in record.__match_args__ if name not in names]
+        return shown[0], "".join(shown[1:])
+
+
+def frame_1_0(channel: int, record: Any, payload: bytes = b"") -> bytes:
+    octets: bytes = record.encode() + payload
+    return (len(octets) + 8).to_bytes(4, "big") + b"\2\0" + channel.to_bytes(2, "big") + octets
+
+
+HEAD: Final = Header(durable=True).encode() + Properties("id", to="q").encode()
+"""Sections before the data."""
+WIDE_HEAD: Final = b"\0\x53\x72\xd1" + (4).to_bytes(4, "big") + bytes(4)
+SECTIONS: Final = {b"": "none", HEAD: "kept \u20ac", WIDE_HEAD: "wide", b"\0\x53\x73\x45": "empty"}
+"""Texts of sections."""
+DATA: Final = b"\0\x53\x75\xa0\5hello"
+WIDE_DATA: Final = b"\0\x53\x75\xb0\0\0\1\0" + bytes(256)
+FRAMES_1_0: Final = (
+    frame_1_0(1, Transfer(0, 7, b"tag", 0, True), DATA),
+    frame_1_0(1, Transfer(0, 70_000, b"", None, False), HEAD + DATA),
+    frame_1_0(
+        2, Transfer(300, 2**32 - 1, bytes(range(223, 255)), 0), WIDE_HEAD + b"\0\x53\x75\xb0\0\0\1\0" + bytes(256)
+    ),
+    frame_1_0(1, Transfer(0, 8, b"\xff", 0, state=Accepted(), settled=True), b"\0\x53\x73\x45" + DATA),
+    frame_1_0(1, Disposition(True, 5, 70_000, True, Accepted())),
+    frame_1_0(2, Disposition(False, 300)),
+    frame_1_0(1, Disposition(True, 300, 9, False, Accepted())),
+)
+OTHER_FRAMES: Final = (
+    frame_1_0(1, Transfer(0, 9, b"tag", 0, more=True), DATA),
+    frame_1_0(1, Transfer(0, 7, b"tag", 0, True), DATA + DATA),
+    frame_1_0(1, Transfer(0, 7, b"tag", 0, True), b"\0\x53\x77\xa1\1v"),
+    frame_1_0(1, Transfer(0, 7, b"tag", 0, True), Header(priority=7).encode() + DATA),
+    frame_1_0(3, Transfer(0, 7, b"tag", 0, True), DATA),
+    frame_1_0(3, Disposition(True, 5, 70_000, True, Accepted())),
+    frame_1_0(1, Flow(0, 1, 2, 3)),
+    bytes(8),
+)
+"""What isn't usual, or isn't known."""
+OPENED: Final = frozenset(((1, 0), (1, -1), (2, 300), (2, -1)))
+FORMS_1_0: Final[tuple[Any, ...]] = (
+    (*(n for n in range(18) if n not in (6, 7, 11, 12, 13)), None, (*LINE, 4, ";", 15, 17, 16, 14, 5, ">")),
+    ((*LINE, 15, 4, 18, 16), 18, 8),
+)
+
+
+@cache
+def layouts_1_0() -> dict[bytes, Any]:
+    lane: Any = ten_lane.ObserverLane(Around())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    for each in FRAMES_1_0:
+        assert lane._learn(each, 0) is not None
+    return dict(lane._layouts)
+
+
+def _data_of(payload: bytes) -> tuple[int, int] | None:
+    """Where the data of a message begins that is all behind its sections, and its size."""
+    at = 0
+    while payload[at : at + 2] == b"\0\x53" and len(payload) - at >= 5:
+        section, code = payload[at + 2 : at + 4]
+        left = len(payload) - at
+        wide = code in (0xB0, 0xD0, 0xD1)
+        begin = 8 if wide else 5
+        size = int.from_bytes(payload[at + 4 : at + begin], "big") + begin
+        if section == 0x75:
+            return (at, size - begin) if code in (0xA0, 0xB0) and size == left else None
+        if not 0x70 <= section <= 0x74 or code not in (0x45, 0xC0, 0xC1, 0xD0, 0xD1):
+            return None
+        size = 4 if code == 0x45 else size
+        if size > left:
+            return None
+        at += size
+    return None
+
+
+def _frame_by_frame(octets: bytes, pos: int, most: int, room: int, layouts: Any, stop: int, plan: Any) -> Any:
+    """Make rows one by one, with the layouts' own structs, as `scan_frames` is to make them."""
+    forms, (make, texts, _, table) = plan[:2], plan[3:]
+    rows: list[Any] = []
+    base, seq = 70, 3
+    while (layout := layouts.get(octets[pos + 8 : pos + 16])) is not None:
+        try:
+            found = layout.unpack(octets, pos)
+        except StructError:
+            break
+        (size, plain, channel, head, first, between), tail = found[:6], found[-1]
+        end, is_transfer = pos + size, layout.handle >= 0
+        form = forms[0 if is_transfer else 1]
+        if (head, between, tail) != (layout.head, layout.between, layout.tail) or plain != 0x200 or size > most:
+            break
+        payload = octets[pos + layout.start : end]
+        if end > len(octets) or size < layout.start or form is None:
+            break
+        data = _data_of(payload) if is_transfer else None
+        if (payload and (data is None or len(payload) > room)) or (is_transfer and not payload):
+            break
+        if (channel, layout.handle) not in OPENED:
+            break
+        if base + end > stop:
+            return rows, (pos, seq, base + end)
+        last = found[6] if not is_transfer and len(found) == 8 else None
+        values: dict[int, Any] = {0: seq, 1: channel, 2: size, 3: base + pos, 4: first, 5: data[1] if data else 0}
+        values |= {8: INSTANT[0], 9: INSTANT[1], 10: INSTANT[2], 15: layout.before, 16: layout.after}
+        values[18] = "" if last is None else f',"last":{last}'
+        if data is not None:
+            values[17] = f'{{"base64":"{b64encode(found[6]).decode()}"}}'
+            values[14] = texts.get(payload[: data[0]])
+            if values[14] is None:
+                break
+        if form:
+            row = tuple([_shown(item, values) for item in form])
+            rows.append((table, row if make is None else make(row)))
+        pos, seq = end, seq + 1
+    return rows, (pos, seq, 0)
+
+
+def frames_of(
+    octets: bytes,
+    pos: int = 0,
+    *,
+    most: int = 131_072,
+    room: int = 131_072,
+    layouts: Any = None,
+    stop: int = 1 << 40,
+    forms: tuple[Any, ...] = FORMS_1_0,
+    make: Any = None,
+) -> list[Any]:
+    """Return the rows of octets of 1.0, which are those made one by one."""
+    plan: Any = (*forms, None, make, SECTIONS, Named(), "events")
+    layouts = layouts_1_0() if layouts is None else layouts
+    found: list[Any] = []
+    end = scan_frames(octets, pos, most, room, layouts, 70, stop, 3, {*OPENED}, INSTANT, plan, found)
+    one_by_one, ended = _frame_by_frame(octets, pos, most, room, layouts, stop, plan)
+    assert typed(found) == typed(one_by_one)
+    assert typed(end) == typed(ended)
+    return found
+
+
+def test_rows_of_many_frames_are_those_made_one_by_one() -> None:
+    whole = b"".join(FRAMES_1_0 * 2)
+    assert len(frames_of(whole)) == 2 * len(FRAMES_1_0)
+    assert len(frames_of(FRONT + whole + BEHIND, len(FRONT))) == 2 * len(FRAMES_1_0)
+    for first in (*FRAMES_1_0, *OTHER_FRAMES):
+        for second in (*FRAMES_1_0, *OTHER_FRAMES):
+            frames_of(first + second + BEHIND)
+    for other in OTHER_FRAMES:
+        assert len(frames_of(FRAMES_1_0[0] + other + whole)) == 1
+    assert not frames_of(whole, layouts={})
+
+
+@pytest.mark.parametrize("place", range(len(FRAMES_1_0)))
+def test_rows_of_damaged_frames_are_those_made_one_by_one(place: int) -> None:
+    kinds = [*damaged(FRAMES_1_0[place])]
+    for each in kinds[:: 1 + len(kinds) // 500]:
+        assert frames_of(FRAMES_1_0[0] + each + FRAMES_1_0[-1])
+        frames_of(each)
+
+
+def test_rows_of_frames_end_at_every_time_and_bound() -> None:
+    whole = b"".join(FRAMES_1_0)
+    counts = {len(frames_of(whole, stop=stop)) for stop in range(70, 72 + len(whole))}
+    assert counts == {*range(len(FRAMES_1_0) + 1)}
+    for bound in (-(2**70), -1, 0, 9, 10, 30, 264, 2**31, 2**63, 2**70):
+        frames_of(whole, most=bound)
+        frames_of(whole, room=bound)
+
+
+def test_rows_of_frames_are_what_the_forms_say() -> None:
+    whole = b"".join(FRAMES_1_0)
+    for place in range(2):
+        for other in (None, ()):
+            forms = [*FORMS_1_0]
+            forms[place] = other
+            assert len(frames_of(whole, forms=tuple(forms))) < len(FRAMES_1_0)
+    assert {type(row) for _, row in frames_of(whole, make=list)} == {list}
+    for form in ((6, 11), (18,), (13,)):
+        with pytest.raises(TypeError):
+            frames_of(FRAMES_1_0[0], forms=((form,), None))
+
+
+LIES: Final[tuple[tuple[int, Any], ...]] = (
+    *((place, value) for place in (1, 2, 3) for value in (b"", b"\x52", b"\x70", b"\xa0\xff", bytes(300))),
+    *((4, value) for value in (-1, 0, 300, -(2**62), 2**62)),
+    *((5, value) for value in (-(2**62), -1, 0, 7, 8, 14, 20, 21, 22, 400, 2**62)),
+)
+
+
+@pytest.mark.parametrize(("place", "value"), LIES)
+def test_layouts_that_lie_are_read_within_their_octets(place: int, value: Any) -> None:
+    whole = b"".join(FRAMES_1_0)
+    for key, layout in layouts_1_0().items():
+        lying = [*layout]
+        lying[place] = value
+        rows: list[Any] = []
+        plan: Any = (*FORMS_1_0, None, None, SECTIONS, Named(), "events")
+        given: Any = {**layouts_1_0(), key: tuple(lying)}
+        arguments = (99_999, 99_999, given, 0, 1 << 40, 0, {*OPENED}, INSTANT, plan, rows)
+        for octets in (whole, *FRAMES_1_0):
+            try:
+                scan_frames(octets, 0, *arguments)
+            except TypeError as error:
+                assert place == 1 and "layout" in str(error)
+
+
+OTHERS_1_0: Final[tuple[Any, ...]] = (
+    *((place, "", TypeError) for place in range(12)),
+    *((place, 2**70, OverflowError) for place in (1, 5, 6, 7)),
+    (1, -1, ValueError),
+    (4, {FRAMES_1_0[0][8:16]: (1, 2)}, TypeError),
+    (4, {FRAMES_1_0[0][8:16]: (0, b"a", b"", b"", 2**70, 0, "", "")}, OverflowError),
+    (4, {FRAMES_1_0[0][8:16]: (0, b"a", b"", b"", 0, 2**70, "", "")}, OverflowError),
+    (9, (1, 2), TypeError),
+    (10, (*FORMS_1_0, None, 5, SECTIONS, {}, ""), TypeError),
+    (10, (5, 5, None, None, SECTIONS, {}, ""), TypeError),
+    (10, (*FORMS_1_0, None, None, {b"": 5}, {}, ""), TypeError),
+)
+
+
+@pytest.mark.parametrize(("place", "value", "error"), OTHERS_1_0)
+def test_other_arguments_of_frames_are_refused(place: int, value: Any, error: type[Exception]) -> None:
+    plan = (*FORMS_1_0, None, None, SECTIONS, Named(), "events")
+    arguments: list[Any] = [FRAMES_1_0[0], 0, 999, 999, layouts_1_0(), 0, 9999, 0, {*OPENED}, INSTANT, plan, []]
+    scan_frames(*arguments)
+    assert arguments[-1]
+    arguments[place] = value
+    with pytest.raises(error):
+        scan_frames(*arguments)
+    with pytest.raises(TypeError):
+        scan_frames(*arguments[:-1])
+
+
 def told_values(value: Any) -> object:
     """Decoded values with their types, in their order, and the octets and rules of tables; equal for equal NaNs."""
     if isinstance(value, Table):
@@ -595,6 +983,79 @@ def test_what_a_maker_raises_comes_through() -> None:
             scan_table(raw, False, False, False, 1000, 32, None, refuse, refuse)
 
 
+PROPERTIES: Final = (
+    BasicProperties(),
+    BasicProperties("text/plain", "gzip", {"a": 1}, 2, 9, "c", "r", "60", "id", 2**64 - 1, "t", "u", "app", "cluster"),
+    BasicProperties("\u20ac" * 20, headers={"b": {"c": True}}, delivery_mode=1, timestamp=0),
+    BasicProperties(priority=255, correlation_id="", app_id="\u00fc"),
+)
+KINDS: Final = b"ssFBBssssTssss"
+
+
+def told_properties(raw: bytes, rules: TableRules = RABBIT_TABLES) -> bool:
+    """Read properties with both texts, which give the same. Return whether the module reads them."""
+
+    def read(load: Any) -> object:
+        properties = BasicProperties.from_wire(raw, rules)
+        load(properties)
+        return slots(properties)
+
+    found = outcome(lambda: read(BasicProperties._read))
+    assert outcome(lambda: read(BasicProperties._scan)) == found
+    properties = BasicProperties.from_wire(raw, rules)
+    before = slots(properties)
+    is_read = scan_properties(raw, KINDS, methods._TABLES, rules, properties, methods._BASICPROPERTIES)
+    # The careful text also reads text that isn't UTF-8, and flags that go on in a second word.
+    assert found[0] == "read" if is_read else slots(properties) == before
+    return is_read
+
+
+@pytest.mark.parametrize("place", range(len(PROPERTIES)))
+def test_damaged_properties_are_read_alike(place: int) -> None:
+    raw = PROPERTIES[place].encode(RABBIT_TABLES)
+    kinds = [*damaged(raw)]
+    read = {told_properties(each) for each in kinds[:: 1 + len(kinds) // 900]}
+    assert read == {True, False}
+    told_properties(raw, SPEC_0_8)
+
+
+def test_all_flags_of_properties_are_read_alike() -> None:
+    for flags in range(0, 65536, 23):
+        told_properties(flags.to_bytes(2, "big"))
+        told_properties(flags.to_bytes(2, "big") + bytes(flags.bit_count()))
+    for flag in range(16):
+        for octets in (b"\1", b"\1\xff", b"\0\0\0\0", b"\xff\xff\xff\xff", bytes(8), b"\0\0\0\1x", b"\2\xc3\xa9"):
+            told_properties((1 << flag).to_bytes(2, "big") + octets)
+
+
+@given(data=st.data())
+def test_properties_of_any_octets_are_read_alike(data: st.DataObject) -> None:
+    raw = data.draw(st.sampled_from(PROPERTIES)).encode(RABBIT_TABLES)
+    told_properties(spoilt(data, raw))
+
+
+OTHERS_OF_PROPERTIES: Final[tuple[tuple[int, Any], ...]] = (
+    *((place, 5) for place in (0, 1, 2, 4, 5)),
+    *((place, None) for place in (0, 1, 2, 4, 5)),
+    (0, bytearray(2)),
+    (1, KINDS[:-1]),
+    (1, KINDS + b"s"),
+    (4, BasicAck(1, False)),
+)
+
+
+@pytest.mark.parametrize(("place", "value"), OTHERS_OF_PROPERTIES)
+def test_other_arguments_of_properties_are_refused(place: int, value: Any) -> None:
+    properties = BasicProperties.from_wire(b"\0\0", RABBIT_TABLES)
+    arguments: list[Any] = [b"\0\0", KINDS, methods._TABLES, RABBIT_TABLES, properties, methods._BASICPROPERTIES]
+    assert scan_properties(*arguments)
+    with pytest.raises(TypeError):
+        scan_properties(*arguments[:-1])
+    arguments[place] = value
+    with pytest.raises(TypeError):
+        scan_properties(*arguments)
+
+
 LISTS: Final[tuple[Any, ...]] = (
     Flow(1, 2, 300, 70_000, 0, 5, 6, 7, True, True),
     Flow(None, 0, 0, 0),
@@ -608,6 +1069,11 @@ LISTS: Final[tuple[Any, ...]] = (
 )
 PLANS: Final[dict[type[Any], Any]] = {
     kind: getattr(performatives, f"_{kind.__name__.upper()}") for kind in (Flow, Transfer, Disposition, Properties)
+}
+
+
+MAKERS_1_0: Final[dict[type[Any], Any]] = {
+    kind: getattr(performatives, f"_MAKE_{kind.__name__.upper()}") for kind in PLANS
 }
 
 
@@ -637,6 +1103,9 @@ def listed(kind: Any, value: bytes, *, front: bytes = FRONT, behind: bytes = BEH
 
     careful = outcome(lambda: told_list(*kind.read(buf, start + 3, end, 31, 65_536, start)))
     values = scan_list(buf, start, start + 3, end, PLANS[kind])
+    made: Any = scan_list(buf, start, start + 3, end, PLANS[kind], MAKERS_1_0[kind])
+    assert (made is None) is (values is None)
+    assert made is None or ("read", told_list(*made)) == careful
     found, text = whole(kind._scan), whole(kind._read)
     if values is None:
         assert found == text
@@ -767,7 +1236,7 @@ def test_octets_that_are_no_bytes_are_left_to_the_pure_text() -> None:
         found = outcome(lambda octets=octets: told_list(*composite.decode_frame_body(octets)))  # type: ignore[misc]
         with pure():
             assert outcome(lambda octets=octets: told_list(*composite.decode_frame_body(octets))) == found  # type: ignore[misc]
-        assert scan_list(octets, 0, 3, len(octets), PLANS[type(record)]) is None  # type: ignore[arg-type]
+        assert scan_list(octets, 0, 3, len(octets), PLANS[type(record)]) is None  # type: ignore[call-overload]
 
 
 REFUSED: Final[tuple[tuple[int, Any, type[Exception]], ...]] = (
@@ -777,6 +1246,7 @@ REFUSED: Final[tuple[tuple[int, Any, type[Exception]], ...]] = (
     (4, ("u", {}, str, int, 1), TypeError),
     (4, (b"u", None, str, int, 1), TypeError),
     (4, [b"u", {}, str, int, 1], TypeError),
+    (5, BasicAck, TypeError),
 )
 
 
@@ -786,6 +1256,10 @@ def test_other_arguments_of_lists_are_refused(place: int, value: Any, error: typ
     assert scan_list(*arguments) == (None, b"\xc0\x01\0", 3)
     with pytest.raises(TypeError):
         scan_list(*arguments[:-1])
+    arguments.append(maker(Slotted, ("a", "b"), ()))
+    scan: Any = scan_list
+    record, stop = scan(*arguments)
+    assert (record.a, record.b, stop) == (None, b"\xc0\x01\0", 3)
     arguments[place] = value
     with pytest.raises(error):
         scan_list(*arguments)

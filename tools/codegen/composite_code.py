@@ -108,20 +108,19 @@ def _scanned(found: Type, head: tuple[str, ...], public: str) -> list[str]:
     name = found.python_name
     lines = ["", "@staticmethod", head[0].replace("CLASS", name).replace("NAME", "_scan")]
     if public == "fast":
-        end, returned = "end", "return found, stop"
-        rest = f"return {name}._read(buf, pos, end, start)"
-        lines += [f"    values = scan_list(buf, start, pos, end, {plan_name(found)})", "    if values is not None:"]
+        lines += [f"    found = scan_list(buf, start, pos, end, {plan_name(found)}, {maker_name(found)})"]
+        lines += ["    if found is not None:", "        return found", f"    return {name}._read(buf, pos, end, start)"]
     else:
-        end, returned = "stop", "return found"
-        rest = f"return {name}._read(buf, pos, stop, count, start)"
         # The frame's list begins behind its descriptor of three octets.
-        lines += [f"    values = scan_list(buf, start, start + 3, stop, {plan_name(found)})"]
-        lines += ["    if values is not None and values[-1] == stop:"]
-    lines += [f"        found: {name} = NEW({name})", "        ("]
-    lines += [f"            found.{item.name}," for item in found.items]
-    lines += ["            found.wire,", f"            {'stop' if end == 'end' else '_'},", "        ) = values"]
-    lines += [f"        {returned}", f"    {rest}"]
+        lines += [f"    found = scan_list(buf, start, start + 3, stop, {plan_name(found)}, {maker_name(found)})"]
+        lines += ["    if found is not None and found[1] == stop:", "        return found[0]"]
+        lines += [f"    return {name}._read(buf, pos, stop, count, start)"]
     return [*lines, "", f"{public} = _scan if COMPILED else _read", head[1].strip()]
+
+
+def maker_name(found: Type) -> str:
+    """Return the name of what makes the records of a type, where the module in C is built."""
+    return f"_MAKE_{found.name.upper()}"
 
 
 def plan_name(found: Type) -> str:
@@ -353,4 +352,4 @@ def _join(items: tuple[Item, ...], letters: list[str]) -> list[str]:
     return lines
 
 
-__all__ = ["emit_reader", "emit_writer", "plan", "plan_name"]
+__all__ = ["emit_reader", "emit_writer", "maker_name", "plan", "plan_name"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .composite_code import FAST, SCANNED, emit_reader, emit_writer, plan, plan_name
+from .composite_code import FAST, SCANNED, emit_reader, emit_writer, maker_name, plan, plan_name
 from .facts import FACTS, read_rows
 from .module import assign, docstring, import_order, imported, quoted
 
@@ -153,7 +153,7 @@ def generate(folder: Path = FACTS) -> dict[str, str]:
     used = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", "\n".join(code)))
     out += imported(".octets", [name for name in OCTET_NAMES if name in used or name == "TIMESTAMP"])
     out += imported(".types", ["Symbol", "Timestamp"])
-    out += ["", "if TYPE_CHECKING or COMPILED:", "    from ..._compiled import scan_list", ""]
+    out += ["", "if TYPE_CHECKING or COMPILED:", "    from ..._compiled import maker, scan_list", ""]
     out += ["if TYPE_CHECKING:", "    from collections.abc import Sequence"]
     out += ["    from datetime import datetime", "    from uuid import UUID", ""]
     out += ["    from .types import AmqpMap, Described", ""]
@@ -164,7 +164,13 @@ def generate(folder: Path = FACTS) -> dict[str, str]:
     for item in types:
         if item.name in SCANNED:
             out += [f'{plan_name(item)}: Final = (b"{plan(item)}", SYMBOLS, Symbol, TIMESTAMP, ACCEPTED)']
-    out += ['"""The plan of each type for `scan_list`: its fields, and how their values are made."""', ""]
+    out += ['"""The plan of each type for `scan_list`: its fields, and how their values are made."""']
+    out += ["", "if TYPE_CHECKING or COMPILED:"]
+    for item in types:
+        if item.name in SCANNED:
+            name = item.python_name
+            out += [f'    {maker_name(item)}: Final = maker({name}, (*{name}.__match_args__, "wire"), ())']
+    out += [""]
     out += ["FAST.update(", "    {"]
     for item in types:
         if item.name in FAST and item.base == "Performative":

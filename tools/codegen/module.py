@@ -18,6 +18,7 @@ class Module:
         self._typing: set[str] = set()
         self._helpers: dict[str, str] = {}
         self._has_tables = False
+        self._scans: tuple[str, ...] = ()
         self.lines: list[str] = []
         self.public: list[str] = []
 
@@ -40,6 +41,11 @@ class Module:
     def tables(self) -> None:
         """Define the alias for the type of table arguments."""
         self._has_tables = True
+
+    def scans(self, *names: str) -> None:
+        """Import functions of the module in C, where it is built."""
+        self._scans = names
+        self.need_from(f"..{self._package}_compiled", "COMPILED")
 
     def new(self) -> str:
         """Return the name of the bare constructor."""
@@ -77,6 +83,9 @@ class Module:
             if plain:
                 out += imported(module, plain)
             out += [f"from {module} import {name}" for name in sorted(found) if " as " in name]
+        if self._scans:
+            out += ["", "if TYPE_CHECKING or COMPILED:"]
+            out.append(f"    from ..{self._package}_compiled import {', '.join(self._scans)}")
         out += ["", "if TYPE_CHECKING:"]
         if self._has_tables:
             out += ["    from collections.abc import Mapping", ""]

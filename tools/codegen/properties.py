@@ -7,6 +7,9 @@ from .model import Field
 from .module import Module, assign, docstring, quoted
 from .words import field_words
 
+KINDS = {"shortstr": "s", "table": "F", "octet": "B", "timestamp": "T"}
+"""What `scan_properties` calls the types."""
+
 
 def emit_properties(out: Module, prefix: str, number: int, fields: tuple[Field, ...]) -> None:
     """Emit the class of the properties of one content class."""
@@ -36,8 +39,17 @@ def emit_properties(out: Module, prefix: str, number: int, fields: tuple[Field, 
         return
     out.block(4, ["", "def encode(self, tables: TableRules) -> bytes:"])
     out.block(8, _encoder(out, fields))
-    out.block(4, ["", "def _load(self) -> None:"])
+    # Nobody reads the properties of other classes often.
+    scanned = prefix == "basic"
+    out.block(4, ["", f"def {'_read' if scanned else '_load'}(self) -> None:"])
     out.block(8, _loader(out, name, fields))
+    if scanned:
+        out.scans("maker", "scan_properties")
+        letters = "".join([KINDS[item.type] for item in fields])
+        out.block(4, ["", "def _scan(self) -> None:", "    slot: Any = self", "    rules = slot._rules"])
+        out.block(8, [f'if scan_properties(slot._raw, b"{letters}", _TABLES, rules, self, _{name.upper()}):'])
+        out.block(8, [f"    slot.__class__ = {name}", "else:", "    self._read()"])
+        out.block(4, ["", "_load = _scan if COMPILED else _read"])
     if any(item.type == "table" for item in fields):
         out.tables()
     for item in fields:
@@ -47,6 +59,10 @@ def emit_properties(out: Module, prefix: str, number: int, fields: tuple[Field, 
     out.lines += ["", "", f"_Unread{name}: Final = lazily("]
     out.lines += [f"    {each}," for each in (name, *[f"_{prefix}_{item.name}" for item in fields])]
     out.lines.append(")")
+    if scanned:
+        out.lines += ["", "if TYPE_CHECKING or COMPILED:"]
+        out.lines.append('    _TABLES: Final = maker(Table, ("_raw", "_rules", "_values"), (None,))')
+        out.lines.append(f"    _{name.upper()}: Final = maker({name}, {name}.__match_args__, ())")
 
 
 def _encoder(out: Module, fields: tuple[Field, ...]) -> list[str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING or COMPILED:
 
 if TYPE_CHECKING:
     from ..._ground.receive_buffer import ReceiveBuffer
+    from ..._speedups import Unit  # pyright: ignore[reportMissingModuleSource]
 
 _FRAME: Final = Struct(">BHII").unpack_from
 _BODY: Final = Struct(">II").unpack_from
@@ -30,6 +31,9 @@ DELIVER: Final = 60
 """The number of the method, as of those below, in its class; each ends the method's id."""
 PUBLISH: Final = 40
 ACK: Final = 80
+RECORDED_DELIVER: Final = 61
+"""Of units whose records the module in C has made, as the next one; no methods have these numbers."""
+RECORDED_PUBLISH: Final = 41
 _DELIVER: Final = 60 << 16 | DELIVER
 _PUBLISH: Final = 60 << 16 | PUBLISH
 ACK_ID: Final = 60 << 16 | ACK
@@ -240,8 +244,10 @@ class ContentReader(Generic[_S, _E]):
     def _scan(self, buffer: ReceiveBuffer, source: _S) -> _E | None:
         """As `_read`, in one call of the module in C, which needs no octets that are known."""
         unit = scan_content(buffer.data, buffer.pos, self.body_max, self.other_max, self._names)
-        if unit is None:
-            return None
+        return None if unit is None else self._hand_on(unit, source)
+
+    def _hand_on(self, unit: Unit, source: _S) -> _E | None:
+        """Hand a unit that the module in C has read to its method."""
         if unit[0] == DELIVER:
             _, names, tag, redelivered, raw, whole, size, end = unit
             self._names = names

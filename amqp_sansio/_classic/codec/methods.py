@@ -7,6 +7,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._compiled import COMPILED
 from .method import (
     BITS,
     BOTH,
@@ -23,6 +24,9 @@ from .method import (
 from .properties import Properties, lazily, load_slowly
 from .properties import encode_slowly as encode_properties_slowly
 from .table import EMPTY, Table, encode_table
+
+if TYPE_CHECKING or COMPILED:
+    from ..._compiled import maker, scan_properties
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -2967,7 +2971,7 @@ class BasicProperties(Properties):
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
-    def _load(self) -> None:
+    def _read(self) -> None:
         slot: Any = self
         raw: bytes = slot._raw
         slot.__class__ = BasicProperties
@@ -3072,6 +3076,16 @@ class BasicProperties(Properties):
         slot.__class__ = _UnreadBasicProperties
         load_slowly(self, raw, self._rules, BasicProperties)
 
+    def _scan(self) -> None:
+        slot: Any = self
+        rules = slot._rules
+        if scan_properties(slot._raw, b"ssFBBssssTssss", _TABLES, rules, self, _BASICPROPERTIES):
+            slot.__class__ = BasicProperties
+        else:
+            self._read()
+
+    _load = _scan if COMPILED else _read
+
 
 def _basic_content_type(self: Any) -> Any:
     self._load()
@@ -3160,6 +3174,10 @@ _UnreadBasicProperties: Final = lazily(
     _basic_app_id,
     _basic_cluster_id,
 )
+
+if TYPE_CHECKING or COMPILED:
+    _TABLES: Final = maker(Table, ("_raw", "_rules", "_values"), (None,))
+    _BASICPROPERTIES: Final = maker(BasicProperties, BasicProperties.__match_args__, ())
 
 
 __all__ = [

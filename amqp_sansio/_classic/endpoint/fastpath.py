@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from ..._compiled import COMPILED
 from ...errors import CodecError
 from ...events import NEED_DATA, Settled
-from ..codec.content_reader import BASIC, BODY_FOLLOWS, DELIVER, SHORTEST_HEADER, ContentReader
+from ..codec.content_reader import BASIC, BODY_FOLLOWS, RECORDED_DELIVER, SHORTEST_HEADER, ContentReader
 from ..codec.frames import END, GATHERED, OVERHEAD
 from ..codec.methods import BasicAck, BasicDeliver, BasicProperties
 from ..model.channel_state import ACCEPTED, UNUSUAL
@@ -18,7 +18,10 @@ from .channel import Channel
 from .events import Delivery, MethodReceived, Published
 
 if TYPE_CHECKING or COMPILED:
-    from ..._compiled import scan_content
+    from ..._compiled import maker, scan_content
+    from ..codec.makers import UNREAD
+
+    MAKERS: Final = UNREAD, None, maker(Delivery, (*Delivery.__match_args__, "properties"), ()), None
 
 if TYPE_CHECKING:
     from ..._ground.receive_buffer import ReceiveBuffer
@@ -123,6 +126,30 @@ class ClientFastPath(FastPath):
             number, consumer_tag, tag, redelivered, exchange, routing_key, body, raw, self._tables, properties
         )
 
+    def _scan(self, buffer: ReceiveBuffer, source: None) -> Event | Signal | None:
+        """As `_read` with `delivered`, with the module in C, which makes deliveries."""
+        unit = scan_content(buffer.data, buffer.pos, self.body_max, self.other_max, self._names, self._tables, MAKERS)
+        if unit is None:
+            return None
+        if unit[0] != RECORDED_DELIVER:
+            return self._hand_on(unit, source)
+        _, names, tag, size, end, delivery = unit
+        self._names = names
+        channel = self._channels.get(names[0])
+        model = self._model
+        if (
+            channel is None
+            or model.state is not _CONNECTION_OPEN
+            or (model.bodies and not model.has_room(size))
+            or not channel.take_usual_delivery(tag, names[1], None, self._most)
+        ):
+            return None
+        buffer.pos = end
+        return delivery
+
+    if COMPILED:
+        read = _scan
+
     def _known_following(self, after: Delivery) -> list[Delivery] | None:
         found: list[Delivery] = []
         begin, (number, ahead, consumer_tag, body_follows, layout) = self._last_begin, self._begin
@@ -190,20 +217,14 @@ class ClientFastPath(FastPath):
         take, most = channel.take_usual_delivery, self._most
         buffer, tables, names = self._buffer, self._tables, self._names
         data, pos, body_max, other_max = buffer.data, buffer.pos, self.body_max, self.other_max
-        last_raw, properties = after.raw_properties, after.properties
         while True:
-            unit = scan_content(data, pos, body_max, other_max, names)
-            if unit is None or unit[0] != DELIVER:
+            unit = scan_content(data, pos, body_max, other_max, names, tables, MAKERS)
+            if unit is None or unit[0] != RECORDED_DELIVER:
                 break
-            _, names, tag, redelivered, raw, body, _, end = unit
-            if names[0] != number or names[1] != consumer_tag or not body or not take(tag, consumer_tag, None, most):
+            _, names, tag, size, end, delivery = unit
+            if names[0] != number or names[1] != consumer_tag or not size or not take(tag, consumer_tag, None, most):
                 break
-            if raw != last_raw:
-                last_raw = raw
-                properties = _properties_of(raw, tables)
-            found.append(
-                _delivery(number, consumer_tag, tag, redelivered, names[2], names[3], body, raw, tables, properties)
-            )
+            found.append(delivery)
             pos = end
             buffer.pos = pos
         return found or None

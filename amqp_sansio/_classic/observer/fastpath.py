@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ..._compiled import COMPILED
 from ..._ground.brevity import KEPT, treated
 from ..._watching.observation import BaseObserver, Observed
 from ..._watching.settlements import AT_ONCE, OPEN_FOR_GOOD, SETTLED
 from ...errors import CodecError
-from ..codec.content_reader import ContentReader
+from ..codec.content_reader import RECORDED_DELIVER, RECORDED_PUBLISH, ContentReader
 from ..codec.methods import BasicAck, BasicDeliver, BasicPublish
 from ..model.channel_state import UNUSUAL
 from ..model.states import Connection as State
@@ -16,7 +17,17 @@ from ..model.states import Mode
 from .content import Direction
 from .observed_model import ObservedModel
 
+if TYPE_CHECKING or COMPILED:
+    from ..._compiled import scan_content
+    from ..._watching.observation import OBSERVED
+    from ..codec.makers import ACKS, DELIVERS, PUBLISHES, UNREAD
+
+    MAKERS: Final = UNREAD, DELIVERS, None, PUBLISHES
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..._ground.receive_buffer import ReceiveBuffer
     from ..._watching.settlements import Settlements
     from ..codec.content_reader import Route
     from ..codec.methods import BasicProperties
@@ -25,6 +36,7 @@ if TYPE_CHECKING:
 
 _CONNECTION_OPEN: Final = State.OPEN
 _NORMAL: Final = Mode.NORMAL
+_ack: Final[Callable[[int, bool], BasicAck]] = ACKS if COMPILED else BasicAck
 
 
 class Source(BaseObserver[Direction, ObservedModel]):
@@ -85,10 +97,78 @@ class ObserverFastPath(ContentReader[Source, Observed]):
             direction, number, "content", "basic.deliver", method, properties, found, size, digest, end, settles, queue
         )
 
+    def _scan(self, buffer: ReceiveBuffer, source: Source) -> Observed | None:
+        """As `_read`, with the module in C, which makes the records; a deliver goes on as in `delivered`."""
+        unit = scan_content(buffer.data, buffer.pos, self.body_max, self.other_max, self._names, source.tables, MAKERS)
+        if unit is None:
+            return None
+        if unit[0] == RECORDED_PUBLISH:
+            _, number, route, raw, body, end, publish, properties = unit
+            self._names = route
+            return self.published(source, number, route, raw, body, end, publish, properties)
+        if unit[0] != RECORDED_DELIVER:
+            return self._hand_on(unit, source)
+        _, names, tag, size, end, method, properties, raw, body = unit
+        self._names = names
+        number, consumer_tag, _, _ = names
+        direction = source.current
+        if direction is None or direction.client:
+            return None
+        channel = known_channel(source, direction, number)
+        model = source.model
+        bounds = model.bounds
+        if channel is None or size > bounds.message or (raw != direction.good and not _is_good(direction, properties)):
+            return None
+        seq, dead = source.seq, channel.dead
+        if not channel.take_usual_delivery(tag, consumer_tag, None if dead else seq, bounds.unsettled):
+            return None
+        settles: Settlements = ()
+        queue = None
+        if model.records:
+            if channel.consumers[consumer_tag]:
+                settles = AT_ONCE
+            elif dead:
+                settles = OPEN_FOR_GOOD
+            queue = channel.queues.get(consumer_tag)
+        found, digest = (body, None) if source.body == "keep" else treated(body, source.body)
+        # As `take`, without a call that passes twelve arguments.
+        begin, consumed = buffer.pos, buffer.consumed
+        buffer.pos = end
+        source.seq = seq + 1
+        stop = consumed + end
+        return OBSERVED(
+            seq,
+            direction.side,
+            number,
+            "content",
+            "basic.deliver",
+            method,
+            properties,
+            found,
+            size,
+            digest,
+            consumed + begin,
+            end - begin,
+            direction.at_ns if stop <= direction.mark_end else direction.when(stop),
+            settles,
+            queue,
+        )
+
+    if COMPILED:
+        read = _scan
+
     def published(
-        self, source: Source, number: int, route: Route, raw: bytes, body: bytes, end: int
+        self,
+        source: Source,
+        number: int,
+        route: Route,
+        raw: bytes,
+        body: bytes,
+        end: int,
+        method: BasicPublish | None = None,
+        properties: BasicProperties | None = None,
     ) -> Observed | None:
-        """A publish, whole."""
+        """A publish, whole; its records may be there."""
         direction = source.current
         if direction is None or not direction.client:
             return None
@@ -99,8 +179,11 @@ class ObserverFastPath(ContentReader[Source, Observed]):
         if channel is None or size > bounds.message or route[3]:
             # Immediate publishes, which RabbitMQ refuses, go the general way, which says so.
             return None
-        properties = properties_of(source, direction, raw)
         if properties is None:
+            properties = properties_of(source, direction, raw)
+            if properties is None:
+                return None
+        elif raw != direction.good and not _is_good(direction, properties):
             return None
         seq = source.seq
         counted = channel.sure and not channel.dead
@@ -128,7 +211,8 @@ class ObserverFastPath(ContentReader[Source, Observed]):
             known = None
         if not model.records:
             settles, known = (), None
-        method = BasicPublish(exchange, routing_key, mandatory, immediate)
+        if method is None:
+            method = BasicPublish(exchange, routing_key, mandatory, immediate)
         return source.take(
             direction, number, "content", "basic.publish", method, properties, found, size, digest, end, settles, known
         )
@@ -151,7 +235,7 @@ class ObserverFastPath(ContentReader[Source, Observed]):
             return None
         settles = () if unit is None or not source.model.records else ((unit, "accepted", SETTLED),)
         return source.take(
-            direction, number, "method", "basic.ack", BasicAck(tag, False), None, None, 0, None, end, settles, None
+            direction, number, "method", "basic.ack", _ack(tag, False), None, None, 0, None, end, settles, None
         )
 
 
@@ -176,11 +260,17 @@ def properties_of(observer: Source, direction: Direction, raw: bytes) -> BasicPr
     if properties is not None and raw == direction.good:
         return properties
     properties = observer.properties.from_wire(raw, observer.tables)
+    return properties if _is_good(direction, properties) else None
+
+
+def _is_good(direction: Direction, properties: BasicProperties) -> bool:
+    """Whether properties can be read, which the next ones with the same octets needn't tell again."""
     try:
         properties.check()
     except CodecError:
-        return None
-    if len(raw) <= KEPT:
+        return False
+    raw = properties.raw
+    if raw is not None and len(raw) <= KEPT:
         direction.good = raw
         direction.sound = properties
-    return properties
+    return True

@@ -53,7 +53,7 @@ from .octets import (
 from .types import Symbol, Timestamp
 
 if TYPE_CHECKING or COMPILED:
-    from ..._compiled import scan_list
+    from ..._compiled import maker, scan_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -680,25 +680,9 @@ class Flow(Performative):
 
     @staticmethod
     def _scan(buf: bytes, pos: int, stop: int, count: int, start: int) -> Flow:
-        values = scan_list(buf, start, start + 3, stop, _FLOW)
-        if values is not None and values[-1] == stop:
-            found: Flow = NEW(Flow)
-            (
-                found.next_incoming_id,
-                found.incoming_window,
-                found.next_outgoing_id,
-                found.outgoing_window,
-                found.handle,
-                found.delivery_count,
-                found.link_credit,
-                found.available,
-                found.drain,
-                found.echo,
-                found.properties,
-                found.wire,
-                _,
-            ) = values
-            return found
+        found = scan_list(buf, start, start + 3, stop, _FLOW, _MAKE_FLOW)
+        if found is not None and found[1] == stop:
+            return found[0]
         return Flow._read(buf, pos, stop, count, start)
 
     fast_fields = _scan if COMPILED else _read
@@ -1123,25 +1107,9 @@ class Transfer(Performative):
 
     @staticmethod
     def _scan(buf: bytes, pos: int, stop: int, count: int, start: int) -> Transfer:
-        values = scan_list(buf, start, start + 3, stop, _TRANSFER)
-        if values is not None and values[-1] == stop:
-            found: Transfer = NEW(Transfer)
-            (
-                found.handle,
-                found.delivery_id,
-                found.delivery_tag,
-                found.message_format,
-                found.settled,
-                found.more,
-                found.rcv_settle_mode,
-                found.state,
-                found.resume,
-                found.aborted,
-                found.batchable,
-                found.wire,
-                _,
-            ) = values
-            return found
+        found = scan_list(buf, start, start + 3, stop, _TRANSFER, _MAKE_TRANSFER)
+        if found is not None and found[1] == stop:
+            return found[0]
         return Transfer._read(buf, pos, stop, count, start)
 
     fast_fields = _scan if COMPILED else _read
@@ -1419,20 +1387,9 @@ class Disposition(Performative):
 
     @staticmethod
     def _scan(buf: bytes, pos: int, stop: int, count: int, start: int) -> Disposition:
-        values = scan_list(buf, start, start + 3, stop, _DISPOSITION)
-        if values is not None and values[-1] == stop:
-            found: Disposition = NEW(Disposition)
-            (
-                found.role,
-                found.first,
-                found.last,
-                found.settled,
-                found.state,
-                found.batchable,
-                found.wire,
-                _,
-            ) = values
-            return found
+        found = scan_list(buf, start, start + 3, stop, _DISPOSITION, _MAKE_DISPOSITION)
+        if found is not None and found[1] == stop:
+            return found[0]
         return Disposition._read(buf, pos, stop, count, start)
 
     fast_fields = _scan if COMPILED else _read
@@ -2914,27 +2871,9 @@ class Properties(Composite):
 
     @staticmethod
     def _scan(buf: bytes, pos: int, end: int, start: int) -> tuple[Properties, int]:
-        values = scan_list(buf, start, pos, end, _PROPERTIES)
-        if values is not None:
-            found: Properties = NEW(Properties)
-            (
-                found.message_id,
-                found.user_id,
-                found.to,
-                found.subject,
-                found.reply_to,
-                found.correlation_id,
-                found.content_type,
-                found.content_encoding,
-                found.absolute_expiry_time,
-                found.creation_time,
-                found.group_id,
-                found.group_sequence,
-                found.reply_to_group_id,
-                found.wire,
-                stop,
-            ) = values
-            return found, stop
+        found = scan_list(buf, start, pos, end, _PROPERTIES, _MAKE_PROPERTIES)
+        if found is not None:
+            return found
         return Properties._read(buf, pos, end, start)
 
     fast = _scan if COMPILED else _read
@@ -3059,6 +2998,12 @@ _TRANSFER: Final = (b"Uudubfmafff", SYMBOLS, Symbol, TIMESTAMP, ACCEPTED)
 _DISPOSITION: Final = (b"BUufaf", SYMBOLS, Symbol, TIMESTAMP, ACCEPTED)
 _PROPERTIES: Final = (b"iosssiyyttsus", SYMBOLS, Symbol, TIMESTAMP, ACCEPTED)
 """The plan of each type for `scan_list`: its fields, and how their values are made."""
+
+if TYPE_CHECKING or COMPILED:
+    _MAKE_FLOW: Final = maker(Flow, (*Flow.__match_args__, "wire"), ())
+    _MAKE_TRANSFER: Final = maker(Transfer, (*Transfer.__match_args__, "wire"), ())
+    _MAKE_DISPOSITION: Final = maker(Disposition, (*Disposition.__match_args__, "wire"), ())
+    _MAKE_PROPERTIES: Final = maker(Properties, (*Properties.__match_args__, "wire"), ())
 
 FAST.update(
     {

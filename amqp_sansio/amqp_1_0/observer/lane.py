@@ -13,6 +13,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ..._compiled import COMPILED
 from ..._ground.brevity import KEPT
 from ..codec.faults import READ_FAULTS
 from ..codec.frames import MIN_MAX_FRAME_SIZE, PLAIN
@@ -25,11 +26,14 @@ from .connection import Observer
 from .content import is_request
 from .sections import body_of
 
+if TYPE_CHECKING or COMPILED:
+    from ..._compiled import scan_frames
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..._ground.receive_buffer import ReceiveBuffer
-    from ..._watching.lane import Lane, Unpacked
+    from ..._watching.lane import Lane, Plan, Unpacked
     from ..._watching.observation import Observed, Setting
     from .content import Direction
 
@@ -79,7 +83,7 @@ class Layout(NamedTuple):
 class ObserverLane:
     """Hands usual units to a lane; `transferred` and `disposed` return the number of the next unit."""
 
-    __slots__ = ("_channel", "_handle", "_head", "_lane", "_layouts", "_message")
+    __slots__ = ("_channel", "_handle", "_head", "_lane", "_layouts", "_message", "_opened")
 
     def __init__(self, lane: Lane) -> None:
         self._lane = lane
@@ -91,6 +95,8 @@ class ObserverLane:
         # The session and link of the last unit, if it's known that nothing but usual units has come since on both.
         self._channel = -1
         self._handle = -1
+        # All of those, for the module in C; with -1 for a handle those whose session is open.
+        self._opened: set[tuple[int, int]] = set()
 
     def __reduce__(self) -> tuple[type[ObserverLane], tuple[Lane]]:
         return ObserverLane, (self._lane,)
@@ -110,8 +116,10 @@ class ObserverLane:
         else:
             return
         self._channel = self._handle = -1
+        self._opened.clear()
         buffer = direction.buffer
         layouts = self._layouts
+        plan = self._lane.plans[direction.client]
         while True:
             data = buffer.data
             pos = buffer.pos
@@ -133,10 +141,37 @@ class ObserverLane:
                 take = self.disposed if layout.handle < 0 else self.transferred
                 if take(source, direction, layout, found, end) is None:
                     return
+                if plan is not None:
+                    self._scan(source, direction, most, plan)
             except READ_FAULTS:
                 # Perhaps not all of it is in one piece.
                 if not _joins(buffer, most):
                     return
+
+    def _scan(self, source: Observer, direction: Direction, most: int, plan: Plan) -> None:
+        """Hand on what comes next and is like what has been read, in one call of the module in C for each time."""
+        buffer = direction.buffer
+        lane = self._lane
+        limits = source.limits
+        room = min(limits.message, limits.bodies - source.bodies)
+        end = -1
+        while end:
+            buffer.pos, source.seq, end = scan_frames(
+                buffer.data,
+                buffer.pos,
+                most,
+                room,
+                self._layouts,
+                buffer.consumed,
+                direction.mark_end,
+                source.seq,
+                self._opened,
+                lane.instant(direction.at_ns),
+                plan,
+                lane.rows,
+            )
+            if end:
+                direction.when(end)
 
     def transferred(
         self, source: Observer, direction: Direction, layout: Layout, found: Unpacked, end: int
@@ -229,6 +264,7 @@ class ObserverLane:
         if not source.model.pass_usual(direction.number, channel, handle):
             return False
         self._channel, self._handle = key
+        self._opened.update((key, (channel, -1)))
         return True
 
     def _read(self, direction: Direction, payload: bytes) -> tuple[str | None, int]:

@@ -3,6 +3,7 @@
 It isn't built for the default suite: `make test-compiled` builds it, and runs this.
 """
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import gc
@@ -21,25 +22,47 @@ import pytest
 
 import amqp_sansio
 from amqp_sansio import COMPILED
+from amqp_sansio._classic.codec import methods
 from amqp_sansio._classic.codec.table import RABBIT, Timestamp
+from amqp_sansio.amqp_0_9_1 import BasicProperties
 from tests.core.test_compiled import (
     CONSTRUCTORS,
     ENTRIES,
     FORMS,
+    FORMS_1_0,
+    FRAMES_1_0,
     INSTANT,
+    KINDS,
     LISTS,
+    MAKERS_1_0,
+    OPENED,
     PLANS,
+    PROPERTIES,
+    SECTIONS,
     TAKEN,
     TEXTS,
     UNITS,
     VALUES,
     Named,
+    Slotted,
     field,
+    layouts_1_0,
     sized,
 )
 
 if TYPE_CHECKING or COMPILED:
-    from amqp_sansio._compiled import scan_content, scan_list, scan_map, scan_rows, scan_table
+    from amqp_sansio._classic.endpoint.fastpath import MAKERS as OF_DELIVERIES
+    from amqp_sansio._classic.observer.fastpath import MAKERS as OF_METHODS
+    from amqp_sansio._compiled import (
+        maker,
+        scan_content,
+        scan_frames,
+        scan_list,
+        scan_map,
+        scan_properties,
+        scan_rows,
+        scan_table,
+    )
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 if not COMPILED:
@@ -62,10 +85,20 @@ def test_a_million_calls_leave_nothing_behind() -> None:
         names: Any = {40: unit[2], 60: unit[1]}.get(unit[0]) if unit is not None else None
         given += [(octets, 0, 131_064, 131_064, known) for known in (None, names, (1, "tag", "other", "key"))]
         given += [(octets[:-1], 0, 131_064, 131_064, names), (octets, 0, 2**70, -(2**70), None)]
+        for makers in (OF_DELIVERIES, OF_METHODS, (None,) * 4, (*OF_METHODS[:3], OF_METHODS[0])):
+            given.append((octets, 0, 131_064, 131_064, names, RABBIT, makers))
     # Text that isn't UTF-8, and arguments that are refused.
     given += [(octets.replace(b"key", b"\xff\xfe\xfd"), 0, 131_064, 131_064, None) for octets in UNITS]
     given += [(b"", "", 0, 0, None), (UNITS[0], -1, 0, 0, None), (UNITS[0], 0, 2000, 2000, (1, "\ud800", "", ""))]
     _leaves_nothing(scan_content, given)
+
+
+def test_a_million_makers_and_records_leave_nothing_behind() -> None:
+    """Makers that are refused too."""
+    made: Any = maker(Slotted, ("a", "b"), ("rest",))
+    _leaves_nothing(made, [("a",), ("b",), ()])
+    names = ("a", "b")
+    _leaves_nothing(maker, [(Slotted, names, ()), (Slotted, ("a", "c"), ()), (dict, names, ()), (Slotted, names)])
 
 
 def test_a_million_rows_leave_nothing_behind() -> None:
@@ -96,6 +129,46 @@ def test_a_million_rows_leave_nothing_behind() -> None:
         *others, plan = arguments
         rows: Any = scan_rows
         rows(*others, plan, [])
+
+    _leaves_nothing(scan, given)
+
+
+def test_a_million_properties_leave_nothing_behind() -> None:
+    """Whole, cut, with text that isn't UTF-8, and with a kind that there isn't."""
+    given: list[tuple[Any, ...]] = []
+    into = BasicProperties()
+    for each in PROPERTIES:
+        raw = each.encode(RABBIT)
+        for octets in (raw, raw[:-1], raw.replace(b"id", b"\xff\xfe"), raw.replace(b"cluster", b"\xff" * 7)):
+            given.append((octets, KINDS, methods._TABLES, RABBIT, into, methods._BASICPROPERTIES))
+    given += [(b"\x80\0", b"?" * 14, *given[0][2:]), (*given[0][:4], None, given[0][5]), ("", *given[0][1:])]
+    _leaves_nothing(scan_properties, given)
+
+
+def test_a_million_frames_leave_nothing_behind() -> None:
+    """Runs of frames, forms and layouts that are refused, makers that raise; each call has a list of its own."""
+
+    def refuse(*_: object) -> None:
+        raise LookupError
+
+    whole = b"".join(FRAMES_1_0[:2] + FRAMES_1_0[-2:])
+    given: list[tuple[Any, ...]] = []
+    refused: dict[bytes, Any] = {whole[8:16]: (1, 2)}
+    for stop, layouts in ((1 << 40, layouts_1_0()), (100, layouts_1_0()), (100, refused)):
+        for forms, make, found in (
+            (FORMS_1_0, None, SECTIONS),
+            (FORMS_1_0, refuse, SECTIONS),
+            (((("a", 99),),) * 2, None, SECTIONS),
+            (FORMS_1_0, None, {b"": 5}),
+            (FORMS_1_0, None, {}),
+        ):
+            plan: Any = (*forms, None, make, found, Named(), "events")
+            given.append((whole, 0, 2000, 2000, layouts, 7, stop, 3, {*OPENED}, INSTANT, plan))
+    given += [(*given[0][:-1], ()), (*given[0][:4], (), *given[0][5:]), ("", *given[0][1:])]
+
+    def scan(*arguments: Any) -> None:
+        frames: Any = scan_frames
+        frames(*arguments, [])
 
     _leaves_nothing(scan, given)
 
@@ -147,6 +220,7 @@ def test_a_million_lists_leave_nothing_behind() -> None:
     for record in LISTS:
         octets, plan = record.encode(), PLANS[type(record)]
         for end in (len(octets), len(octets) - 1):
+            given += [(octets, 0, 3, end, plan, MAKERS_1_0[type(record)])]
             given += [(octets, 0, 3, end, plan), (octets, 0, 3, end, (plan[0], {}, refuse, refuse, None))]
     for letter in TAKEN:
         for items in CONSTRUCTORS[::7]:
@@ -167,7 +241,7 @@ def _leaves_nothing(scan: Callable[..., object], given: list[tuple[Any, ...]]) -
     def called(times: int) -> None:
         for _ in range(times):
             for arguments in given:
-                with suppress(TypeError, ValueError, LookupError, OverflowError):
+                with suppress(TypeError, ValueError, LookupError, OverflowError, AttributeError):
                     scan(*arguments)
 
     called(10)
