@@ -487,6 +487,7 @@ class Register(Lasting):
 
     def check(self) -> None:
         """Check each session, and that a detached one has a deadline, or none for ever, and gets nothing."""
+        ensure(len(self._deadlines) <= MOST_KEPT, "sessions", "few detached ones are kept", len(self._deadlines))
         works = [each for book in self.books.values() for each in book.works.values()]
         for key, session in self.known.items():
             ensure(session.key == key, "sessions", "each is kept by its key", key, session.key)
@@ -496,7 +497,6 @@ class Register(Lasting):
             ensure(not detached or session.gate.messages == 0, session, "a detached session's gate is shut")
         strange = set(self._deadlines) - set(self.known)
         ensure(not strange, "sessions", "deadlines are those of sessions", strange)
-        ensure(len(self._deadlines) <= MOST_KEPT, "sessions", "few detached ones are kept", len(self._deadlines))
 
     # Sessions.
 
