@@ -22,7 +22,7 @@ REPLAY: Final = 4263462759
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 2577846672
+BROKER: Final = 3249211408
 """A broker with its clients."""
 
 __all__ = [

@@ -34,8 +34,9 @@ from amqp_sansio.broker import BrokerLimits, Hub
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import MOST_KEPT, register_of
 from amqp_sansio.broker.frontends.amqp_1_0.links import Termini
 from amqp_sansio.broker.model import commands
-from amqp_sansio.broker.model.queue import VirtualHost, Window
+from amqp_sansio.broker.model.consumer import Window
 from amqp_sansio.broker.model.states import State
+from amqp_sansio.broker.model.vhost import VirtualHost
 from tests.kit import driving_1_0, driving_classic, hub_0_10, hub_1_0, pair_0_10, pair_1_0, play_0_10, play_1_0
 from tests.kit.broker_model import Model, content
 from tests.kit.driving import operations_of

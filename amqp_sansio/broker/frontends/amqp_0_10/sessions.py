@@ -14,7 +14,7 @@ from ....amqp_0_10.model.execution import UNAUTHORIZED_ACCESS, ExecutionError
 from ....amqp_0_10.model.open_ids import OpenIds
 from ....errors import EndpointClosed, LimitExceeded
 from ...model.commands import Begin, ChangeWindows, CloseOwner, Commit, Outcome, Rollback, Settle, SetWindow
-from ...model.queue import Window
+from ...model.consumer import Window
 from ...model.states import State
 from ..frontend import Alarm, Frontend, Lasting
 
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from ....amqp_0_10.endpoint.session import Session
     from ....amqp_0_10.endpoint.session_state import SessionState
     from ....events import Pending
-    from ...model.queue import Consumer, Entry, Owner, Transaction
+    from ...model.consumer import Consumer
+    from ...model.entry import Entry
+    from ...model.owner import Owner, Transaction
     from ..frontend import HubContext
     from .content_classes import FileContent, TransferMeasure
 
