@@ -28,8 +28,8 @@ from amqp_sansio.amqp_1_0 import Delivery, Receiver
 from amqp_sansio.broker import Broker
 from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model import commands
+from amqp_sansio.broker.model.consumer import Window
 from amqp_sansio.broker.model.effects import Deliver
-from amqp_sansio.broker.model.queue import Window
 from benchmarks import amqp_1_0_engine
 from benchmarks.codec_bench import CONSUMER
 from benchmarks.generate import generate, octets_of

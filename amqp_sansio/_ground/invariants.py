@@ -8,6 +8,11 @@ of the rule.
 
 from __future__ import annotations
 
+from typing import Final
+
+_SHOWN: Final = 400
+"""Characters that are shown of what was found."""
+
 
 def ensure(holds: object, where: object, invariant: str, *found: object) -> None:
     """Raise AssertionError unless an invariant holds: it names the object, the invariant, and what is there instead.
@@ -19,7 +24,7 @@ def ensure(holds: object, where: object, invariant: str, *found: object) -> None
     AssertionError: queue 'q': `ready` counts the messages that are available; found 2, 3
     """
     if not holds:
-        seen = f"; found {', '.join(map(repr, found))}" if found else ""
+        seen = f"; found {', '.join(map(repr, found)):.{_SHOWN}}" if found else ""
         raise AssertionError(f"{where}: {invariant}{seen}")
 
 

@@ -22,7 +22,7 @@ REPLAY: Final = 3074015288
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 426002098
+BROKER: Final = 1097441074
 """A broker with its clients."""
 
 __all__ = [

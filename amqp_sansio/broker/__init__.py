@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from .model.commands import Outcome as Outcome
     from .model.content import Content as Content
     from .model.content import Message as Message
+    from .model.entry import Entry as Entry
     from .model.exchange import Binding as Binding
     from .model.exchange import Exchange as Exchange
     from .model.history import Happened as Happened
     from .model.history import History as History
-    from .model.queue import Entry as Entry
     from .model.queue import Queue as Queue
-    from .model.queue import VirtualHost as VirtualHost
+    from .model.vhost import VirtualHost as VirtualHost
     from .nodes import Attachment as Attachment
     from .nodes import Namespace as Namespace
     from .nodes import Node as Node
@@ -56,7 +56,7 @@ _LATER = {
     "Broker": "model.broker",
     "Client": "client",
     "Content": "model.content",
-    "Entry": "model.queue",
+    "Entry": "model.entry",
     "Exchange": "model.exchange",
     "Happened": "model.history",
     "History": "model.history",
@@ -64,7 +64,7 @@ _LATER = {
     "Message": "model.content",
     "Outcome": "model.commands",
     "Queue": "model.queue",
-    "VirtualHost": "model.queue",
+    "VirtualHost": "model.vhost",
     "Attachment": "nodes",
     "Namespace": "nodes",
     "Node": "nodes",

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 from .._ground.record import record
 
 if TYPE_CHECKING:
-    from .model.queue import VirtualHost
+    from .model.vhost import VirtualHost
 
 MANAGEMENT: Final = "/management"
 _TOPICS: Final = "amq.topic"

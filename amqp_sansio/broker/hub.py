@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from ..metrics import Sample
     from .frontends.frontend import Alarm, Frontend, Unfinished
     from .model.commands import Command
+    from .model.consumer import Consumer
     from .model.content import Content
+    from .model.entry import Entry
     from .model.history import Kind
-    from .model.queue import Consumer, Entry, Owner
+    from .model.owner import Owner
     from .nodes import Namespace
     from .settings import Settings
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from ..amqp_1_0 import Attach, Connection, Delivery, DeliveryState, Message
     from .model.commands import Command
+    from .model.consumer import Window
     from .model.ledger import Ledger
-    from .model.queue import Window
     from .settings import Settings
 
 CREDIT: Final = 100

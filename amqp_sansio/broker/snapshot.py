@@ -12,9 +12,12 @@ from io import BytesIO
 from typing import Any, Final
 
 from .._ground.layouts import BROKER
+from .model.consumer import Consumer, Window
 from .model.content import Message
+from .model.entry import Entry
 from .model.exchange import Binding, Exchange
-from .model.queue import Consumer, Entry, Owner, Queue, Transaction, Window
+from .model.owner import Owner, Transaction
+from .model.queue import Queue
 
 _LINKED: Final = (Binding, Consumer, Entry, Exchange, Message, Owner, Queue, Transaction, Window)
 """Classes that refer to one another in chains of any length."""

@@ -12,10 +12,12 @@ from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.broker import Broker, BrokerLimits, Entry, Fault, Outcome
 from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model.commands import Command, Publish, Published
+from amqp_sansio.broker.model.consumer import Consumer, Window
 from amqp_sansio.broker.model.content import MESSAGE_OCTETS, PLACE_OCTETS, Filter, Measure, Message
 from amqp_sansio.broker.model.effects import Blocked, Cancelled, Deliver, NodeDeleted, Unblocked
 from amqp_sansio.broker.model.exchange import Exchange
-from amqp_sansio.broker.model.queue import Consumer, Owner, Queue, Transaction, Window
+from amqp_sansio.broker.model.owner import Owner, Transaction
+from amqp_sansio.broker.model.queue import Queue
 from amqp_sansio.broker.model.states import State
 from amqp_sansio.broker.snapshot import dumps, loads
 from tests.broker.naive_model import NaiveBroker

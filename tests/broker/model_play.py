@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 
 from amqp_sansio.broker.model import commands
+from amqp_sansio.broker.model.consumer import Window
 from amqp_sansio.broker.model.content import Content
-from amqp_sansio.broker.model.queue import Entry, Window
+from amqp_sansio.broker.model.entry import Entry
 from tests.broker.both_models import (
     OUTCOMES,
     Both,

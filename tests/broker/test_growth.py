@@ -19,8 +19,8 @@ from amqp_sansio import amqp_0_10 as ten
 from amqp_sansio.amqp_1_0 import Described, Source, Symbol
 from amqp_sansio.broker import commands
 from amqp_sansio.broker.model.commands import Command, Outcome
+from amqp_sansio.broker.model.consumer import Window
 from amqp_sansio.broker.model.content import Filter, Message
-from amqp_sansio.broker.model.queue import Window
 from tests.kit.broker_model import Model, content
 from tests.kit.hub_0_10 import World as World_0_10
 from tests.kit.hub_1_0 import World as World_1_0

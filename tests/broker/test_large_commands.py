@@ -15,9 +15,9 @@ import pytest
 
 from amqp_sansio.broker import BrokerLimits, commands
 from amqp_sansio.broker.model.commands import Command, Outcome
+from amqp_sansio.broker.model.consumer import Window
 from amqp_sansio.broker.model.content import Filter, Message
 from amqp_sansio.broker.model.faults import Postponed
-from amqp_sansio.broker.model.queue import Window
 from tests.kit.broker_model import Model, content
 from tests.kit.steps import count_steps
 

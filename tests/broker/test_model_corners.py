@@ -5,8 +5,9 @@ import pytest
 from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model import commands
 from amqp_sansio.broker.model.broker import Broker
+from amqp_sansio.broker.model.consumer import Consumer, Window
 from amqp_sansio.broker.model.effects import Deliver
-from amqp_sansio.broker.model.queue import Consumer, Owner, Window
+from amqp_sansio.broker.model.owner import Owner
 from tests.broker.both_models import OddLength, body_of, classic_content
 
 

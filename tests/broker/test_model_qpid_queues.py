@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from amqp_sansio.broker import Fault, FaultKind
 from amqp_sansio.broker.model import commands
 from amqp_sansio.broker.model.commands import Outcome
+from amqp_sansio.broker.model.consumer import Consumer, Window
 from amqp_sansio.broker.model.content import Filter, Message
+from amqp_sansio.broker.model.entry import Entry
 from amqp_sansio.broker.model.options import QueueOptions, queue_options
-from amqp_sansio.broker.model.queue import Consumer, Entry, Window
 from amqp_sansio.broker.snapshot import dumps, loads
 from tests.kit.broker_model import Model, bodies
 

@@ -9,9 +9,9 @@ import pytest
 from amqp_sansio.broker import BrokerLimits, Fault, FaultKind
 from amqp_sansio.broker.model import commands
 from amqp_sansio.broker.model.commands import Lifetime, Outcome
+from amqp_sansio.broker.model.consumer import Window
 from amqp_sansio.broker.model.content import MESSAGE_OCTETS, PLACE_OCTETS, Filter, Message
 from amqp_sansio.broker.model.effects import Blocked, Cancelled, Unblocked
-from amqp_sansio.broker.model.queue import Window
 from amqp_sansio.broker.model.states import MESSAGE, State
 from amqp_sansio.broker.snapshot import dumps, loads
 from tests.kit.broker_model import Model, bodies, content

@@ -18,9 +18,9 @@ from amqp_sansio import amqp_1_0 as newer
 from amqp_sansio.amqp_0_9_1 import Delivery
 from amqp_sansio.broker import BrokerLimits, Client, Hub, Settings, commands
 from amqp_sansio.broker.model.commands import Outcome
+from amqp_sansio.broker.model.consumer import Window
 from amqp_sansio.broker.model.content import Filter, Message
 from amqp_sansio.broker.model.faults import Fault, FaultKind
-from amqp_sansio.broker.model.queue import Window
 from amqp_sansio.endpoint import CloseHint
 from amqp_sansio.sasl import Plain
 from tests.broker.test_hub_properties import SEED, URLS, Step

@@ -8,8 +8,11 @@ from amqp_sansio.broker import Broker, BrokerLimits
 from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model import commands
 from amqp_sansio.broker.model.commands import Command, Outcome, Published
+from amqp_sansio.broker.model.consumer import Consumer, Window
 from amqp_sansio.broker.model.effects import Deliver, Effect
-from amqp_sansio.broker.model.queue import Consumer, Entry, Owner, Queue, Window
+from amqp_sansio.broker.model.entry import Entry
+from amqp_sansio.broker.model.owner import Owner
+from amqp_sansio.broker.model.queue import Queue
 from amqp_sansio.versions import AMQP_0_9_1
 
 TABLES = default_dialect(AMQP_0_9_1).tables

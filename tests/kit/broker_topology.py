@@ -14,7 +14,8 @@ from amqp_sansio.broker.model import commands
 from amqp_sansio.broker.model.broker import Broker
 from amqp_sansio.broker.model.content import Content
 from amqp_sansio.broker.model.exchange import Exchange
-from amqp_sansio.broker.model.queue import Owner, Queue
+from amqp_sansio.broker.model.owner import Owner
+from amqp_sansio.broker.model.queue import Queue
 from amqp_sansio.versions import AMQP_0_9_1
 
 NO_ARGUMENTS: Mapping[str, Any] = {}

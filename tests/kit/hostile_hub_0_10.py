@@ -67,7 +67,7 @@ from amqp_sansio.amqp_0_10 import (
 from amqp_sansio.amqp_0_10.model.dtx_states import Branch
 from amqp_sansio.amqp_0_10.model.session_model import Mode
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import Register, register_of
-from amqp_sansio.broker.model.queue import VirtualHost
+from amqp_sansio.broker.model.vhost import VirtualHost
 from tests.kit.choices import Choices
 from tests.kit.hostile_0_10 import DESTINATIONS, MAKERS, XIDS, Peer
 from tests.kit.hostile_hub_classic import KEYS, NEW, OWN

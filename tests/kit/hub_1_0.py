@@ -9,7 +9,8 @@ from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.broker import Namespace
 from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.model.commands import Bind, DeclareExchange, DeclareQueue, OpenOwner, Publish
-from amqp_sansio.broker.model.queue import Owner, Queue
+from amqp_sansio.broker.model.owner import Owner
+from amqp_sansio.broker.model.queue import Queue
 from amqp_sansio.broker.settings import Settings
 from amqp_sansio.events import Pending
 from amqp_sansio.sasl import ClientMechanism, Plain

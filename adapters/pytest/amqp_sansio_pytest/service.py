@@ -20,7 +20,7 @@ from .paths import Paths
 
 if TYPE_CHECKING:
     from amqp_sansio.broker import Client, Hub, Namespace, VirtualHost
-    from amqp_sansio.broker.model.queue import Owner
+    from amqp_sansio.broker.model.owner import Owner
 
 TEST_USER: Final = "(test)"
 """The test's user name in the history, for publishes and declarations."""

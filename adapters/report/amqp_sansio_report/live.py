@@ -27,7 +27,7 @@ from .traffic import Kept, TrafficView
 
 if TYPE_CHECKING:
     from amqp_sansio.broker import Client, Content, Happened, Hub, Queue
-    from amqp_sansio.broker.model.queue import Consumer
+    from amqp_sansio.broker.model.consumer import Consumer
 
 _SECOND: Final = 1_000_000_000
 _STALE: Final = 10 * _SECOND

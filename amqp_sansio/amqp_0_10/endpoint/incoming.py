@@ -274,7 +274,7 @@ class Incoming:
         parts = (*arriving.command, *arriving.header, *arriving.body)
         kept = sum(map(len, parts))
         ensure(kept == arriving.held, where, "`held` counts the octets that are kept", arriving.held, kept)
-        ensure(len(parts) <= kept, where, "no piece is empty", len(parts), kept)
+        ensure(all(parts), where, "no piece is empty", len(parts))
         ensure(kept <= arriving.octets, where, "no more is kept than has come", kept, arriving.octets)
         return kept
 

@@ -319,8 +319,7 @@ class SessionEnd(SessionModel):
         raise EndpointClosed(f"session {self.channel} has ended: {self.report or 'by this end'}", self.report)
 
     def check(self) -> None:
-        """As the model's, and that what this end keeps beside it is bounded. Raises AssertionError."""
-        super().check()
+        """That what this end keeps is bounded, then as the model's. Raises AssertionError."""
         limits, where = self.transport.limits, f"session {self.channel}"
         counts = len(self.asked), len(self.leaving), len(self.stalled)
         ensure(counts[0] <= limits.consumers, where, "`Limits.consumers` bounds links that are asked for", counts[0])
@@ -328,6 +327,7 @@ class SessionEnd(SessionModel):
         ensure(counts[2] <= 2 * limits.consumers, where, "`Limits.consumers` bounds senders that wait", counts[2])
         most = 4 * limits.consumers + 64
         ensure(len(self.names) <= most, where, "`Limits.consumers` bounds names", len(self.names))
+        super().check()
 
     def send(self, performative: Performative) -> None:
         """Send a frame. Raises LocalProtocolError, LimitExceeded, CodecError, with nothing changed."""

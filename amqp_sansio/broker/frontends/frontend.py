@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..._ground.invariants import ensure
 from ...events import PAUSED
-from ..model.queue import Window
+from ..model.consumer import Window
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from ..counting import Counts
     from ..model.broker import Broker
     from ..model.commands import Command
+    from ..model.consumer import Consumer
     from ..model.content import Content
     from ..model.effects import Effect
-    from ..model.queue import Consumer, Entry, Owner
+    from ..model.entry import Entry
+    from ..model.owner import Owner
     from ..nodes import Namespace
     from ..settings import Settings
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from ..client import Client
     from ..hub import Hub
     from ..model.exchange import Exchange
-    from ..model.queue import Queue, VirtualHost
+    from ..model.queue import Queue
+    from ..model.vhost import VirtualHost
     from .rows import Rows
 
 _TAGS: Final = frozenset({"administrator", "monitoring", "policymaker", "management"})

@@ -15,7 +15,8 @@ from .rows import DEFAULT_EXCHANGE, Route, channels_of, route_row, routes_from, 
 if TYPE_CHECKING:
     from ..client import Client
     from ..model.exchange import Exchange
-    from ..model.queue import Queue, VirtualHost
+    from ..model.queue import Queue
+    from ..model.vhost import VirtualHost
     from .rows import Told
 
 _OK: Final = {"status": "ok"}

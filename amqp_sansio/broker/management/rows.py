@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
     from ..client import Client
     from ..hub import Hub
+    from ..model.consumer import Consumer
     from ..model.exchange import Binding, Destination
-    from ..model.queue import Consumer, Owner, Queue, VirtualHost
+    from ..model.owner import Owner
+    from ..model.queue import Queue
+    from ..model.vhost import VirtualHost
     from .listing import Row
 
 _PROTOCOLS: Final = {AMQP_0_8: "AMQP 0-8", AMQP_0_9_1: "AMQP 0-9-1", AMQP_0_10: "AMQP 0-10", AMQP_1_0: "AMQP 1-0"}

@@ -13,14 +13,15 @@ from .chores import Chores
 from .delivery import Delivery
 from .history import History
 from .ledger import Ledger
+from .owner import Command
 from .publishing import Publishing
-from .queue import Command, VirtualHost
 from .settling import Settling
 from .topology import Topology
 from .transactions import Transactions
+from .vhost import VirtualHost
 
 if TYPE_CHECKING:
-    from .queue import Entry
+    from .entry import Entry
 
 _SLICE: Final = 250
 """Steps for one kind of work until the next kind has its turn."""

@@ -19,10 +19,13 @@ from .states import State
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from .consumer import Consumer, Window
     from .content import Message
+    from .entry import Entry
     from .exchange import Destination
     from .ledger import Ledger
-    from .queue import Consumer, Entry, Owner, Transaction, VirtualHost, Window
+    from .owner import Owner, Transaction
+    from .vhost import VirtualHost
 
 _STALE: Final = 66
 """Most places that a queue keeps in excess of twice the live ones."""

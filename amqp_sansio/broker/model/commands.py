@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 from ..._ground.record import record
 from .options import NO_ARGUMENTS as NO_ARGUMENTS
 from .options import Lifetime as Lifetime
-from .queue import Command as Command
+from .owner import Command as Command
 
 if TYPE_CHECKING:
+    from .consumer import Consumer, Window
     from .content import Content, Filter, Measure
-    from .queue import Consumer, Entry, Owner, Transaction, Window
+    from .entry import Entry
+    from .owner import Owner, Transaction
 
 
 class Outcome(Enum):

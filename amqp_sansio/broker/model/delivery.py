@@ -8,11 +8,12 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .chores import Chore
+from .consumer import Consumer
 from .content import Death
 from .effects import Cancelled, Deliver, NodeDeleted
 from .faults import Fault, FaultKind, Postponed
 from .options import ARGUMENTS, QueueOptions, as_text, queue_options
-from .queue import Consumer, Queue
+from .queue import Queue
 from .states import EntryInput, State
 from .topology import check_queue_name, inequivalent, limit_reached
 
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
 
     from . import commands
     from .chores import Chores
+    from .consumer import Window
     from .content import Content, Message
+    from .entry import Entry
     from .ledger import Ledger
-    from .queue import Entry, Owner, VirtualHost, Window
+    from .owner import Owner
     from .topology import Topology, Unbinding
+    from .vhost import VirtualHost
 
 DeadLetter: TypeAlias = "tuple[VirtualHost, str, str, tuple[Death, ...], Message, bool]"
 """A virtual host, the exchange, the key, the deaths, what it was before, and whether it goes to an alternate."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from ..._ground.record import record
 
 if TYPE_CHECKING:
-    from .queue import Consumer, Entry
+    from .consumer import Consumer
+    from .entry import Entry
 
 
 class Effect:

@@ -9,7 +9,7 @@ from ..._ground.record import record
 
 if TYPE_CHECKING:
     from .content import Content, Message
-    from .queue import Owner
+    from .owner import Owner
 
 Kind = Literal[
     "published",

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from .content import Message
     from .effects import Effect
     from .history import History, Kind
-    from .queue import Owner, Queue, VirtualHost
+    from .owner import Owner
+    from .queue import Queue
+    from .vhost import VirtualHost
 
 _FEW: Final = 64
 """Stale deadlines that the heap may hold in excess of the live ones."""

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
     from . import commands
     from .delivery import Delivery
+    from .entry import Entry
     from .history import Kind
     from .ledger import Ledger
+    from .owner import Command
     from .publishing import Publishing
-    from .queue import Command, Entry, Queue
+    from .queue import Queue
 
 _KINDS: Final[Mapping[Outcome, Kind]] = {
     Outcome.ACCEPT: "accepted",

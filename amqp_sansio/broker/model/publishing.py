@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from .chores import Chores
     from .content import Content
     from .delivery import Delivery
+    from .entry import Entry
     from .exchange import Exchange
     from .ledger import Ledger
-    from .queue import Entry, Owner, Queue, VirtualHost
+    from .owner import Owner
+    from .queue import Queue
     from .transactions import Transactions
+    from .vhost import VirtualHost
 
 _LETTER_STEPS: Final = 20
 """Steps of a turn for a dead letter, whose deaths are written into its headers."""

@@ -1,6 +1,6 @@
-"""Queues and what refers to them: entries, consumers with their windows, owners, transactions, virtual hosts.
+"""Queue: it keeps messages in order, and the rotation of its consumers; it knows no other queue and no exchange.
 
-`Queue` keeps messages in order, and the rotation of its consumers; it knows no other queue and no exchange.
+What refers to queues stands beside it: `entry`, `consumer`, `owner`, `search`, `vhost`.
 """
 
 from __future__ import annotations
@@ -8,32 +8,32 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
 from ...errors import CodecError
-from .content import FRAMES_OCTETS
-from .exchange import Destination, Exchange, predeclared
-from .faults import Fault, FaultKind, Postponed
+from .consumer import Consumer
+from .entry import FEW, Entry, place_of, position_of
+from .exchange import Destination
 from .headers import comparable
 from .options import Lifetime, as_text
+from .owner import Owner
 from .returns import Returns
-from .sizes import CONSUMER_OCTETS, QUEUE_OCTETS, octets_of
-from .states import MESSAGE, EntryInput, State, TransactionState
+from .search import Search
+from .sizes import QUEUE_OCTETS, octets_of
+from .states import MESSAGE, EntryInput, State
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterator, Mapping
+    from collections.abc import Hashable, Iterator, Mapping
 
-    from .content import Content, Filter, Measure, Message
+    from .content import Content, Filter, Message
     from .options import QueueOptions
+    from .search import Budget
+    from .vhost import VirtualHost
 
 _AVAILABLE: Final = State.AVAILABLE
 _ACQUIRED: Final = State.ACQUIRED
 _ACQUIRE: Final = EntryInput.ACQUIRE
-_CURSOR: Final = 40
-"""Octets of a browser's place in one level."""
-_FEW: Final = 64
-"""Stale entries that may remain in excess of the live ones."""
 _CHUNK: Final = 64
 """Entries that are taken from a level at once to be looked at."""
 _KEPT: Final = 4
@@ -46,431 +46,6 @@ _GROUPS: Final = 255
 """Most groups distinguished when groups belong to consumers; more share buckets, as in Broker-J."""
 _NO_GROUP: Final = "qpid.no-group"
 """The group of messages without one, with shared groups (the C++ broker's default)."""
-
-
-class Budget(Protocol):
-    """The part of `Ledger` that counts the work of a turn."""
-
-    room: int
-
-    @property
-    def is_spent(self) -> bool: ...
-
-
-class Command:
-    """The base of all commands."""
-
-    __slots__ = ()
-    __match_args__: tuple[str, ...] = ()
-
-
-class Entry:
-    """A message in a queue, with its state there."""
-
-    __slots__ = (
-        "consumer",
-        "delivery_count",
-        "excluded",
-        "expires",
-        "group",
-        "hold",
-        "key",
-        "linked",
-        "message",
-        "owner",
-        "position",
-        "priority",
-        "queue",
-        "redelivered",
-        "state",
-        "transaction",
-    )
-
-    def __init__(self, message: Message, queue: Queue, position: int, priority: int, expires: float | None) -> None:
-        self.message = message
-        """Shared with the other queues that hold it."""
-        self.queue = queue
-        """Where it is; an entry never moves to another."""
-        self.position = position
-        """The order in which messages entered the queue; one that returns keeps it."""
-        self.priority = priority
-        """The level that it waits in."""
-        self.expires = expires
-        """When it expires, in seconds; None: never."""
-        self.state = _AVAILABLE
-        """A row of the table MESSAGE."""
-        self.redelivered = False
-        """Whether it may have been delivered before."""
-        self.delivery_count = 0
-        """How many deliveries have failed."""
-        self.linked = True
-        """Whether it stands in its level, where an acquired one may stay for the case that it comes back."""
-        self.owner: Owner | None = None
-        """Who holds it while it is acquired."""
-        self.consumer: Consumer | None = None
-        """The one of that owner that it was delivered to; None after a get or an acquire by name."""
-        self.transaction: Transaction | None = None
-        """The open one that settles it."""
-        self.excluded: tuple[tuple[int, str], ...] = ()
-        """The `Consumer.place` of each consumer that may not receive it again (1.0 undeliverable-here)."""
-        self.key: Hashable = None
-        """Its value in a last-value queue."""
-        self.group: Hashable = None
-        """Its message group."""
-        self.hold: Hold | None = None
-        """The group's holder while that has the message."""
-
-    def __repr__(self) -> str:
-        return f"<Entry {self.position} of {self.queue.name!r}, {self.state.value}>"
-
-
-class Window:
-    """Remaining room for deliveries: one consumer's credit, the prefetch shared by a channel's consumers, or a gate
-    that holds a whole connection.
-
-    A message counts with `Content.size` octets, or as `Consumer.octets_of` says.
-    """
-
-    __slots__ = ("consumers", "idle_octets", "messages", "octets", "overdraws", "refills")
-
-    def __init__(
-        self, messages: int | None = None, octets: int | None = None, *, refills: bool = False, overdraws: bool = False
-    ) -> None:
-        self.messages = messages
-        """The messages that are left; None: any number. Negative after a limit was lowered below what is
-        outstanding."""
-        self.octets = octets
-        """The same in octets."""
-        self.refills = refills
-        """Whether settling a message restores its room (prefetch); otherwise only `Grant` adds some."""
-        self.overdraws = overdraws
-        """Whether a message passes while `octets` is positive, whatever its size, and counts with all its stored
-        octets and its frames: a gate."""
-        self.idle_octets: int | None = None
-        """The value of `octets` when nothing is outstanding: in that state a message larger than the window passes too
-        (0-8 and 0-9-1 basic.qos); None: it doesn't."""
-        self.consumers: dict[int, Consumer] = {}
-        """Consumers that count their deliveries here, by number; maintained by the model."""
-
-
-class Consumer:
-    """A subscription to one queue. `Subscribe` creates it; `Cancel` or the end of its owner or queue ends it."""
-
-    __slots__ = (
-        "acquires",
-        "cost",
-        "cursors",
-        "declined",
-        "exclusive",
-        "filter",
-        "is_cancelled",
-        "kept",
-        "key",
-        "learned",
-        "measure",
-        "no_local",
-        "number",
-        "owner",
-        "passed",
-        "priority",
-        "queue",
-        "served",
-        "settles",
-        "waiting",
-        "windows",
-    )
-
-    def __init__(
-        self,
-        number: int,
-        owner: Owner,
-        queue: Queue,
-        key: Hashable,
-        windows: tuple[Window, ...],
-        *,
-        acquires: bool = True,
-        settles: bool = False,
-        exclusive: bool = False,
-        no_local: bool = False,
-        priority: int = 0,
-        filter: Filter | None = None,
-        measure: Measure | None = None,
-    ) -> None:
-        self.number = number
-        """Unique in the broker; new ones are served behind older ones."""
-        self.owner = owner
-        """The channel, session or link that it ends with."""
-        self.queue = queue
-        """The one that it takes messages from."""
-        self.key = key
-        """The front end's name for it."""
-        self.windows = windows
-        """Deliveries need room in each of them."""
-        self.acquires = acquires
-        """Whether it takes messages away from others; otherwise it browses, and sees each message once."""
-        self.settles = settles
-        """Whether every delivery is settled at once."""
-        self.exclusive = exclusive
-        """Whether it is the only one that the queue may have."""
-        self.no_local = no_local
-        """Whether it gets nothing that its own connection has published."""
-        self.priority = priority
-        """The highest with room is served first."""
-        self.filter = filter
-        """What it accepts; None: everything."""
-        self.measure = measure
-        """How its windows count the octets of a message; None: by `Content.size`."""
-        self.cost = 1 if filter is None else 1 + filter.cost
-        """Steps that it takes to judge a message."""
-        self.passed: dict[int, int] = {}
-        """By priority level, the position up to which it has declined every available message for good."""
-        self.kept = CONSUMER_OCTETS + octets_of(key) + (0 if filter is None else filter.octets)
-        """What it counts for, in `Ledger.topology`."""
-        if not acquires:
-            self.kept += _CURSOR * (queue.levels_high + 1)
-        self.learned = 0
-        """The number in `Queue.comebacks` up to which it has declined, below `passed`, all that came back."""
-        self.declined: dict[Entry, int] = {}
-        """Messages that came back after that and were declined again, with the number of that return."""
-        self.cursors: list[int] = []
-        """For browsers: by priority level, the position up to which they have seen the queue."""
-        self.waiting = False
-        """Whether it is in the queue's rotation of consumers; a browser: whether the queue will show it what comes."""
-        self.served = 0
-        """The number of the queue's last delivery to it; for a new consumer, of the last delivery before it came."""
-        self.is_cancelled = False
-        """Set once; what it holds can still be settled."""
-
-    @property
-    def is_choosy(self) -> bool:
-        """Whether it leaves unwanted messages to others."""
-        return self.no_local or self.filter is not None
-
-    @property
-    def place(self) -> tuple[int, str]:
-        """Its identity, which survives a cancel and a new subscription: its owner's number and its key there."""
-        return self.owner.number, str(self.key)
-
-    def wants(self, entry: Entry) -> bool:
-        """Whether a message suits it, regardless of room."""
-        if entry.group is not None and self.acquires and not entry.queue.may_take(entry, self):
-            return False
-        if self.no_local and entry.message.publisher == self.owner.connection:
-            return False
-        if entry.excluded and self.place in entry.excluded:
-            return False
-        return self.filter is None or self.filter.accepts(entry.message)
-
-    def has_declined(self, entry: Entry) -> bool:
-        """Whether it has judged a message before, and doesn't want it."""
-        passed = self.passed.get(entry.priority)
-        if passed is None or entry.position > passed:
-            return False
-        returns = self.queue.comebacks
-        if returns is None:
-            return True
-        number = returns.number_of(entry)
-        return number <= self.learned or self.declined.get(entry) == number
-
-    def decline(self, entry: Entry, floor: int) -> None:
-        """Remember that it doesn't want a message. `floor` is the position in the level up to which the available ones
-        before this were declined by the whole rotation: what is behind a gap would be forgotten."""
-        if entry.group is not None:
-            # It may want the message as soon as nobody else has others of the group.
-            return
-        returns = self.queue.number_returns()
-        passed = self.passed.get(entry.priority, -1)
-        if floor <= passed < entry.position:
-            self.passed[entry.priority] = entry.position
-        elif entry.position > passed:
-            return
-        number = returns.number_of(entry)
-        if number > self.learned:
-            self.declined[entry] = number
-            self.learn(returns)
-
-    def learn(self, returns: Returns[Entry]) -> None:
-        """Bring `learned` as far as it goes."""
-        self.learned = returns.learn(self.learned, self.passed, self.declined)
-        if len(self.declined) > 2 * self.queue.ready + _FEW:
-            self.declined = {each: number for each, number in self.declined.items() if each.state is _AVAILABLE}
-
-    def starts_at(self, level: int) -> int:
-        """Return a position in a level up to which it has declined all messages."""
-        start = self.passed.get(level, -1)
-        returns = self.queue.comebacks
-        if returns is None or returns.last == self.learned:
-            return start
-        self.learn(returns)
-        low = returns.lowest(level, self.learned)
-        return start if low is None else min(start, low - 1)
-
-    def octets_of(self, message: Message) -> int:
-        """Return the octets by which a message counts in windows."""
-        return message.content.size if self.measure is None else self.measure.octets_of(message)
-
-    def has_room(self) -> bool:
-        """Whether an empty message could be delivered."""
-        for window in self.windows:
-            if (window.messages is not None and window.messages <= 0) or (
-                window.octets is not None and window.octets <= 0
-            ):
-                return False
-        return True
-
-    def has_room_for(self, message: Message) -> bool:
-        """Whether `message` could be delivered now."""
-        for window in self.windows:
-            if window.messages is not None and window.messages <= 0:
-                return False
-            if window.octets is not None:
-                if window.overdraws:
-                    if window.octets <= 0:
-                        return False
-                elif self.octets_of(message) > window.octets and window.octets != window.idle_octets:
-                    return False
-        return True
-
-    def take(self, entry: Entry) -> bool:
-        """Count a delivery; return whether there is room for more."""
-        has_room = True
-        for window in self.windows:
-            messages, octets = window.messages, window.octets
-            if messages is not None:
-                window.messages = messages - 1
-                has_room = has_room and messages > 1
-            if octets is not None:
-                message = entry.message
-                octets -= message.octets + FRAMES_OCTETS if window.overdraws else self.octets_of(message)
-                window.octets = octets
-                has_room = has_room and octets > 0
-            if len(window.consumers) > 1:
-                # The consumer served last is woken last when the window has room again.
-                window.consumers[self.number] = window.consumers.pop(self.number)
-        return has_room
-
-    def __repr__(self) -> str:
-        return f"<Consumer {self.key!r} of {self.queue.name!r}>"
-
-
-class Owner:
-    """A node in the tree of what a client has opened. `OpenOwner` creates it, `CloseOwner` ends it with its children.
-
-    At its end, in this order: its consumers are cancelled, its transactions rolled back, its messages returned to their
-    places in their queues, marked as redelivered, and its exclusive queues deleted.
-    """
-
-    __slots__ = (
-        "children",
-        "connection",
-        "consumers",
-        "created",
-        "exclusive",
-        "held",
-        "is_closed",
-        "links",
-        "number",
-        "parent",
-        "searched",
-        "transactions",
-        "user",
-        "vhost",
-    )
-
-    def __init__(self, number: int, vhost: VirtualHost, parent: Owner | None, user: str) -> None:
-        self.number = number
-        """Unique in the broker."""
-        self.vhost = vhost
-        """Whose names it uses."""
-        self.parent = parent
-        """The one that it ends with; None: it stands for a connection."""
-        self.connection: int = number if parent is None else parent.connection
-        """The number of the topmost owner."""
-        self.is_closed = False
-        """Set once, when its end begins, which may take several turns."""
-        self.searched: Search | None = None
-        """How far it has looked for a message in the queue that it fetched from last."""
-        self.links: dict[str, tuple[Queue, int]] = {}
-        """The queues that its 1.0 links use, with the number of links (`LinkQueue`); deleted ones too, until the links
-        end."""
-        self.user = user
-        """Who has logged in, for texts."""
-        self.children: dict[int, Owner] = {}
-        """Those that end with it, by number."""
-        self.consumers: dict[int, Consumer] = {}
-        """Those that end with it, by number."""
-        self.held: dict[Entry, None] = {}
-        """Messages that it has acquired, in that order."""
-        self.created: dict[str, Queue] = {}
-        """The dynamic nodes that it created as their link."""
-        self.exclusive: dict[str, Queue] = {}
-        """Queues that only it, and those below it, may use, by name."""
-        self.transactions: dict[int, Transaction] = {}
-        """Open ones that end with it, by number."""
-
-    def is_within(self, other: Owner) -> bool:
-        """Whether it is `other` or below it."""
-        each: Owner | None = self
-        while each is not None:
-            if each is other:
-                return True
-            each = each.parent
-        return False
-
-    def find_queue(self, name: str) -> Queue:
-        """Return the queue of that name if it may use it. Raises Fault: NAME_MISSING, NOT_FOUND, LOCKED."""
-        if not name:
-            raise Fault(FaultKind.NAME_MISSING, "a queue's name is needed here", "queue")
-        queue = self.vhost.queues.get(name)
-        if queue is None:
-            raise Fault(FaultKind.NOT_FOUND, f"no queue {name!r} in vhost {self.vhost.name!r}", "queue")
-        if queue.exclusive_to is not None:
-            self.check(queue)
-        return queue
-
-    def check(self, queue: Queue) -> None:
-        """Refuse a queue that is exclusive to another owner. Raises Fault LOCKED."""
-        if queue.exclusive_to is not None and not self.is_within(queue.exclusive_to):
-            text = (
-                f"cannot obtain exclusive access to locked queue {queue.name!r} in vhost {queue.vhost.name!r}. "
-                "It could be originally declared on another connection or the exclusive property value does not "
-                "match that of the original declaration."
-            )
-            raise Fault(FaultKind.LOCKED, text, "queue")
-
-    @property
-    def root(self) -> Owner:
-        """The topmost owner above it, or itself."""
-        each = self
-        while each.parent is not None:
-            each = each.parent
-        return each
-
-    def __repr__(self) -> str:
-        return f"<Owner {self.number} of {self.user!r} in {self.vhost.name!r}>"
-
-
-class Transaction:
-    """The commands that wait for a commit; the end of its owner, if it has one, ends it."""
-
-    __slots__ = ("number", "octets", "owner", "state", "vhost", "work")
-
-    def __init__(self, number: int, vhost: VirtualHost, owner: Owner | None) -> None:
-        self.number = number
-        """Unique in the broker."""
-        self.vhost = vhost
-        """Where its commands are carried out."""
-        self.owner = owner
-        """The one that it ends with; None: it outlives connections (0-10 dtx)."""
-        self.state = TransactionState.ACTIVE
-        """Set to COMMITTED or ROLLED_BACK once, by the table."""
-        self.work: list[Command] = []
-        """Its publishes and settlements, in order."""
-        self.octets = 0
-        """Octets of the contents of its publishes."""
-
-    def __repr__(self) -> str:
-        return f"<Transaction {self.number}, {self.state.value}>"
 
 
 class Hold:
@@ -770,7 +345,7 @@ class Queue(Destination):
         elif entry.position < level[0].position:
             level.appendleft(entry)
         else:
-            level.insert(bisect_left(level, entry.position, key=_position), entry)
+            level.insert(bisect_left(level, entry.position, key=position_of), entry)
 
     def acquire(self, entry: Entry, owner: Owner, consumer: Consumer | None) -> None:
         """Take an available entry out of the others' reach."""
@@ -779,7 +354,7 @@ class Queue(Destination):
         self.octets -= entry.message.content.size
         if entry.linked:
             self._tidy(entry)
-        if len(self.expiring) > 2 * self.ready + _FEW:
+        if len(self.expiring) > 2 * self.ready + FEW:
             self._thin_out()
 
     def hand(self, entry: Entry, owner: Owner, consumer: Consumer | None) -> None:
@@ -830,7 +405,7 @@ class Queue(Destination):
             self.leave(entry)
         if entry.linked:
             self._tidy(entry)
-        if len(self.expiring) > 2 * self.ready + _FEW:
+        if len(self.expiring) > 2 * self.ready + FEW:
             self._thin_out()
 
     def first(self) -> Entry | None:
@@ -958,7 +533,7 @@ class Queue(Destination):
             if self.active is None:
                 self.active = consumer
             else:
-                if len(self.standby) > 2 * len(self.consumers) + _FEW:
+                if len(self.standby) > 2 * len(self.consumers) + FEW:
                     self.standby = [each for each in self.standby if not each[2].is_cancelled]
                     heapify(self.standby)
                 heappush(self.standby, (-consumer.priority, consumer.number, consumer))
@@ -1111,7 +686,7 @@ class Queue(Destination):
         for number in sorted(self.levels, reverse=True):
             at = cursors[number]
             while (level := self.levels.get(number)) is not None:
-                start = bisect_right(level, at, key=_position)
+                start = bisect_right(level, at, key=position_of)
                 chunk = [level[each] for each in range(start, min(start + _CHUNK, len(level)))]
                 if not chunk or chunk[0].position >= last:
                     break
@@ -1142,7 +717,7 @@ class Queue(Destination):
 
     def leave(self, entry: Entry) -> None:
         """Return the consumers that had no room for this message to the rotation, now that it is unavailable."""
-        blocked = self.blocking.get(_order(entry))
+        blocked = self.blocking.get(place_of(entry))
         if blocked is not None:
             for consumer in list(blocked.values()):
                 self.wake(consumer)
@@ -1157,7 +732,7 @@ class Queue(Destination):
 
     def _forget_browser(self, browser: Consumer) -> None:
         """A browser is cancelled."""
-        if not self._watches_no_more(browser) and len(self.showing) > 2 * len(self.browsers) + _FEW:
+        if not self._watches_no_more(browser) and len(self.showing) > 2 * len(self.browsers) + FEW:
             self.showing = deque([each for each in self.showing if not each.is_cancelled])
 
     def _watches_no_more(self, browser: Consumer) -> bool:
@@ -1172,7 +747,7 @@ class Queue(Destination):
 
     def _cramp(self, consumer: Consumer, entry: Entry) -> None:
         """Note that a consumer has some room, but too little for a message."""
-        place = _order(entry)
+        place = place_of(entry)
         blocked = self.blocking.get(place)
         if blocked is None:
             blocked = self.blocking[place] = {}
@@ -1184,7 +759,7 @@ class Queue(Destination):
         """Forget what a consumer has no room for."""
         found = self.cramped.pop(consumer.number, None)
         if found is not None:
-            place = _order(found[1])
+            place = place_of(found[1])
             blocked = self.blocking[place]
             del blocked[consumer.number]
             if not blocked:
@@ -1247,7 +822,7 @@ class Queue(Destination):
 
     def _loosen(self, entry: Entry) -> None:
         """Return consumers to the rotation that had no room for a message behind `entry`, which now precedes it."""
-        behind = self.blocked_at[bisect_right(self.blocked_at, _order(entry)) :]
+        behind = self.blocked_at[bisect_right(self.blocked_at, place_of(entry)) :]
         for consumer in [each for place in behind for each in self.blocking[place].values()]:
             self.wake(consumer)
 
@@ -1259,7 +834,7 @@ class Queue(Destination):
         if not level and len(self.levels) > _KEPT:
             del self.levels[entry.priority]
             self._rank()
-        elif len(level) > 2 * self.ready + _FEW:
+        elif len(level) > 2 * self.ready + FEW:
             for each in level:
                 each.linked = each.state is _AVAILABLE
             kept = [each for each in level if each.linked]
@@ -1270,205 +845,12 @@ class Queue(Destination):
         return f"<Queue {self.name!r}, {self.ready} ready, {self.unsettled} unsettled>"
 
 
-class Search:
-    """How far a queue's messages were looked at, by level, for one that can be fetched.
-
-    An owner's, where others hold groups, counts while `regrouped` is that of the queue. A queue's own, for a filter,
-    goes on for good: it learns of each message that comes back.
-    """
-
-    __slots__ = ("_again", "_places", "cursors", "filter", "queue", "regrouped")
-
-    def __init__(self, queue: Queue, filter: Filter | None) -> None:
-        self.queue = queue
-        """The one that was looked at."""
-        self.filter = filter
-        """What accepts the messages that were looked for; None: all are."""
-        self.regrouped = queue.regrouped
-        """What `Queue.regrouped` was then: with another value an owner's look begins anew."""
-        self.cursors = [-1] * (queue.levels_high + 1)
-        """By level of priority, the position up to which nothing can be taken."""
-        self._again: dict[tuple[int, int], Entry] = {}
-        """Messages up to there that have come back since, by their place; some may be gone again."""
-        self._places: list[tuple[int, int]] = []
-        """These places, as a heap."""
-
-    def is_passed_by(self, entry: Entry) -> None:
-        """Look again at a message that has come back."""
-        place = _order(entry)
-        if entry.position <= self.cursors[entry.priority] and place not in self._again:
-            self._again[place] = entry
-            heappush(self._places, place)
-            if len(self._again) > 2 * self.queue.ready + _FEW:
-                self._again = {place: each for place, each in self._again.items() if each.state is _AVAILABLE}
-                self._places = list(self._again)
-                heapify(self._places)
-
-    def first(self, ledger: Budget) -> Entry | None:
-        """Return the first available message that the filter accepts. Raises Postponed where the turn's budget is
-        spent: the next call goes on from there."""
-        back = self._first_back()
-        for entry in self.queue.unseen(self.cursors):
-            if back is not None and _order(back) < _order(entry):
-                return back
-            if self.filter is None or self.filter.accepts(entry.message):
-                return entry
-            self.pay(ledger, entry)
-        return back
-
-    def pay(self, ledger: Budget, entry: Entry) -> None:
-        """Count the look at a message that can't be taken. Raises Postponed."""
-        ledger.room -= 1 if self.filter is None else self.filter.cost
-        if ledger.room <= 0 and ledger.is_spent:
-            self.cursors[entry.priority] = entry.position
-            raise Postponed
-
-    def _first_back(self) -> Entry | None:
-        """The first of those that have come back."""
-        places = self._places
-        while places:
-            entry = self._again[places[0]]
-            if entry.state is _AVAILABLE and (self.filter is None or self.filter.accepts(entry.message)):
-                return entry
-            del self._again[heappop(places)]
-        return None
-
-
-class VirtualHost:
-    """The contents of one virtual host; created with the exchanges that every virtual host has."""
-
-    __slots__ = ("bindings", "exchanges", "leaving", "name", "queues", "services", "sources")
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        """Unique in the broker."""
-        self.exchanges: dict[str, Exchange] = {each.name: each for each in predeclared()}
-        """Those that aren't deleted, by name."""
-        self.queues: dict[str, Queue] = {}
-        """Those that aren't deleted, by name."""
-        self.services: dict[str, str] = {}
-        """The names that a system exchange serves, with the queue of each."""
-        self.sources: dict[Destination, dict[str, int]] = {}
-        """Every bound queue and exchange, with the names of the exchanges it is bound to and the number of bindings of
-        each."""
-        self.bindings = 0
-        """How many there are; `BrokerLimits` bounds them."""
-        self.leaving = 0
-        """Number of deleted queues and exchanges of which there are still bindings."""
-
-    def find_exchange(self, name: str) -> Exchange:
-        """Return the exchange of that name. Raises Fault NOT_FOUND."""
-        exchange = self.exchanges.get(name)
-        if exchange is None:
-            raise Fault(FaultKind.NOT_FOUND, f"no exchange {name!r} in vhost {self.name!r}", "exchange")
-        return exchange
-
-    def bindable(self, name: str) -> Exchange:
-        """Do the same as `find_exchange`, but refuse the default exchange. Raises Fault."""
-        if not name:
-            text = f"operation not permitted on the default exchange of vhost {self.name!r}"
-            raise Fault(FaultKind.DEFAULT_EXCHANGE, text, "exchange")
-        return self.find_exchange(name)
-
-    def is_alternate(self, name: str) -> bool:
-        """Whether an exchange or queue has the exchange of that name as its alternate."""
-        return any(each.alternate == name for each in self.exchanges.values()) or any(
-            each.alternate == name for each in self.queues.values()
-        )
-
-    def count_binding(self, source: Exchange, destination: Destination) -> None:
-        """Count a new binding."""
-        self.bindings += 1
-        sources = self.sources.setdefault(destination, {})
-        sources[source.name] = sources.get(source.name, 0) + 1
-
-    def uncount_binding(self, source: Exchange, destination: Destination) -> None:
-        """Count a binding that was removed."""
-        self.bindings -= 1
-        sources = self.sources.get(destination)
-        if sources is not None and source.name in sources:
-            sources[source.name] -= 1
-            if not sources[source.name]:
-                del sources[source.name]
-            if not sources:
-                del self.sources[destination]
-
-    def route(
-        self, exchange: Exchange, routing_key: str, content: Content, *, alternates: bool = True, chained: bool = False
-    ) -> list[Queue]:
-        """Return the queues for a message published to `exchange`: each once, always in the same order.
-
-        Exchanges bound in a circle route each message once. An exchange without a matching binding passes it to its
-        alternate, if `alternates` is set (0-10 unsets it if the publisher is told instead). The alternate's own
-        alternate isn't used (0-10 exchange.declare, rule double-failure), unless `chained` (RabbitMQ).
-        """
-        if self.leaving:
-            return self._route_on(exchange, routing_key, content, alternates, chained)
-        found = exchange.targets(self, routing_key, content)
-        if not found:
-            if exchange.alternate is None or not alternates:
-                return []
-        elif not exchange.forwards:
-            # Without bindings to exchanges, all are queues.
-            queues: Collection[Any] = found
-            return list(queues)
-        return self._route_on(exchange, routing_key, content, alternates, chained)
-
-    def _route_on(
-        self, exchange: Exchange, routing_key: str, content: Content, alternates: bool, chained: bool
-    ) -> list[Queue]:
-        queues: dict[Queue, None] = {}
-        tried = 0
-        seen: dict[Exchange, None] = {exchange: None}
-        reached = [exchange]
-        while reached:
-            unmatched: list[Exchange] = []
-            # The list grows during the loop.
-            for each in reached:
-                targets = each.targets(self, routing_key, content)
-                tried += 1 + each.tried + len(targets)
-                if self.leaving:
-                    targets = [target for target in targets if not target.is_deleted]
-                if not targets:
-                    unmatched.append(each)
-                for target in targets:
-                    if isinstance(target, Queue):
-                        queues[target] = None
-                    elif isinstance(target, Exchange) and target not in seen:
-                        seen[target] = None
-                        reached.append(target)
-            if not alternates:
-                break
-            following: list[Exchange] = []
-            for each in unmatched:
-                alternate = None if each.alternate is None else self.exchanges.get(each.alternate)
-                if alternate is not None and alternate not in seen:
-                    seen[alternate] = None
-                    following.append(alternate)
-            reached = following
-            alternates = chained
-        exchange.tried = tried
-        return list(queues)
-
-    def __repr__(self) -> str:
-        return f"<VirtualHost {self.name!r}>"
-
-
 def _header(content: Content, name: str) -> Hashable:
     """Return a comparable key for the value of a header; None if it is absent or damaged."""
     try:
         return comparable(content.headers.get(name))
     except CodecError:
         return None
-
-
-def _position(entry: Entry) -> int:
-    return entry.position
-
-
-def _order(entry: Entry) -> tuple[int, int]:
-    """The place of a message in the order of delivery."""
-    return -entry.priority, entry.position
 
 
 def _served(consumer: Consumer) -> int:

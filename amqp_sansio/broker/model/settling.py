@@ -14,7 +14,7 @@ from .content import Message
 from .delivery import Holding
 from .faults import Fault, FaultKind
 from .outcomes import Outcomes
-from .queue import Owner
+from .owner import Owner
 from .states import EntryInput, State, TransactionInput
 
 if TYPE_CHECKING:
@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from . import commands
     from .chores import Chores
     from .commands import CloseOwner, Commit
+    from .consumer import Consumer
     from .delivery import Delivery
+    from .entry import Entry
     from .ledger import Ledger
+    from .owner import Transaction
     from .publishing import Publishing
-    from .queue import Consumer, Entry, Queue, Transaction
+    from .queue import Queue
     from .transactions import Transactions
 
 _ACQUIRED: Final = State.ACQUIRED

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .chores import Chores
     from .exchange import Destination, Exchange
     from .ledger import Ledger
-    from .queue import VirtualHost
+    from .vhost import VirtualHost
 
 RESERVED: Final = "amq."
 LONGEST_NAME: Final = 255

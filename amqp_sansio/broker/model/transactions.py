@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .content import MESSAGE_OCTETS
 from .faults import Fault, FaultKind
-from .queue import Transaction
+from .owner import Transaction
 from .states import TRANSACTION, TransactionInput
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from amqp_sansio.amqp_1_0 import Message as Message_1_0
 from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.model import commands
-from amqp_sansio.broker.model.queue import Owner
+from amqp_sansio.broker.model.owner import Owner
 from tests.kit.hub_0_10 import User, World
 
 

@@ -14,7 +14,7 @@ from ...model.commands import Publish
 from ...model.queue import Queue
 
 if TYPE_CHECKING:
-    from ...model.queue import Owner
+    from ...model.owner import Owner
     from ..frontend import HubContext
 
 _HEADER: Final = "amq.failover"

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from ....amqp_0_10.endpoint.events import MessageReceived
     from ...model.commands import Published
     from ...model.content import Content
-    from ...model.queue import Owner, Queue
+    from ...model.owner import Owner
+    from ...model.queue import Queue
     from .sessions import Result, ServedSession, SessionFrontend, Work
 
 UNSPECIFIED: Final = 0

@@ -14,7 +14,7 @@ from ....amqp_0_10.model.execution import UNAUTHORIZED_ACCESS, ExecutionError
 from ....amqp_0_10.model.open_ids import OpenIds
 from ....errors import EndpointClosed, LimitExceeded
 from ...model.commands import Begin, ChangeWindows, CloseOwner, Commit, Outcome, Rollback, Settle, SetWindow
-from ...model.queue import Window
+from ...model.consumer import Window
 from ...model.states import State
 from ..frontend import Alarm, Frontend, Lasting
 
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from ....amqp_0_10.endpoint.session import Session
     from ....amqp_0_10.endpoint.session_state import SessionState
     from ....events import Pending
-    from ...model.queue import Consumer, Entry, Owner, Transaction
+    from ...model.consumer import Consumer
+    from ...model.entry import Entry
+    from ...model.owner import Owner, Transaction
     from ..frontend import HubContext
     from .content_classes import FileContent, TransferMeasure
 
@@ -487,6 +489,7 @@ class Register(Lasting):
 
     def check(self) -> None:
         """Check each session, and that a detached one has a deadline, or none for ever, and gets nothing."""
+        ensure(len(self._deadlines) <= MOST_KEPT, "sessions", "few detached ones are kept", len(self._deadlines))
         works = [each for book in self.books.values() for each in book.works.values()]
         for key, session in self.known.items():
             ensure(session.key == key, "sessions", "each is kept by its key", key, session.key)
@@ -496,7 +499,6 @@ class Register(Lasting):
             ensure(not detached or session.gate.messages == 0, session, "a detached session's gate is shut")
         strange = set(self._deadlines) - set(self.known)
         ensure(not strange, "sessions", "deadlines are those of sessions", strange)
-        ensure(len(self._deadlines) <= MOST_KEPT, "sessions", "few detached ones are kept", len(self._deadlines))
 
     # Sessions.
 

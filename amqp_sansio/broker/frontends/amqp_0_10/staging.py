@@ -22,7 +22,7 @@ from ....amqp_0_10.codec.records import (
 )
 from ....amqp_0_10.model.execution import NOT_FOUND, RESOURCE_LIMIT_EXCEEDED, ExecutionError
 from ...model.commands import Cancel, Outcome, Publish, Settle, SetWindow, Subscribe
-from ...model.queue import Window
+from ...model.consumer import Window
 from .content_classes import FileContent, KindFilter, StreamContent, TransferMeasure
 from .publishing import current_work, foresee
 from .sessions import FILE_OCTETS, Answer, Subscription
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     )
     from ....amqp_0_10.endpoint.events import CommandReceived
     from ...model.commands import Published
-    from ...model.queue import Entry
+    from ...model.entry import Entry
     from .sessions import Result, ServedSession, SessionFrontend
 
 NO_ROUTE: Final = 312

@@ -11,10 +11,10 @@ from ....amqp_0_10.codec.sequence_set import SequenceSet
 from ....amqp_0_10.model.execution import NOT_FOUND, RESOURCE_DELETED, ExecutionError
 from ....errors import EndpointClosed, LimitExceeded, LocalProtocolError
 from ...model.commands import Acquire, Cancel, Grant, Outcome, Settle, SetWindow, Subscribe
+from ...model.consumer import Window
 from ...model.content import FRAMES_OCTETS
 from ...model.faults import Postponed
 from ...model.options import NO_LOCAL
-from ...model.queue import Window
 from . import staging
 from .content_classes import MESSAGES, TransferMeasure
 from .publishing import current_work, known_work
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     )
     from ....amqp_0_10.endpoint.events import CommandReceived
     from ....amqp_0_10.model.open_ids import OpenIds
+    from ...model.consumer import Consumer
     from ...model.effects import Cancelled
-    from ...model.queue import Consumer, Entry
+    from ...model.entry import Entry
     from .sessions import Result, ServedSession, SessionFrontend
 
 _PRIORITY: Final = "x-priority"

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ....amqp_1_0 import Attach, LinkRequested, Sender
-    from ...model.queue import Owner
+    from ...model.owner import Owner
     from ..frontend import HubContext
     from .links import LinkFrontend, LinkKey, NodeLink
     from .management import Management

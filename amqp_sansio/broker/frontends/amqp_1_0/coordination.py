@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from ....amqp_1_0 import Transaction as Booked
     from ....events import Pending
     from ...model.commands import Publish
-    from ...model.queue import Entry, Transaction
+    from ...model.entry import Entry
+    from ...model.owner import Transaction
     from ...nodes import Attachment, Step
     from .links import LinkFrontend
     from .own_nodes import OwnNodes

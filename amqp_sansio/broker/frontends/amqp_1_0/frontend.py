@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from ....amqp_1_0 import Connection
     from ....events import Pending
     from ...model.effects import Effect
-    from ...model.queue import Entry
+    from ...model.entry import Entry
     from ...nodes import Attachment
     from ..frontend import ClientContext, HubContext
     from .links import NodeLink

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 
     from ....amqp_1_0 import Connection, Delivery, LinkState, TransactionalState
     from ...addresses import Node
+    from ...model.consumer import Consumer
+    from ...model.entry import Entry
     from ...model.exchange import Exchange
-    from ...model.queue import Consumer, Entry, Owner, Queue, VirtualHost
+    from ...model.owner import Owner
+    from ...model.queue import Queue
+    from ...model.vhost import VirtualHost
     from ..frontend import ClientContext, HubContext
     from .selector import Parsing
     from .termini import Expiry

@@ -15,7 +15,7 @@ from ...conversion import as_1_0
 
 if TYPE_CHECKING:
     from ...model.content import Content
-    from ...model.queue import Entry
+    from ...model.entry import Entry
 
 _REJECTED: Final = Symbol("rejected")
 _EXCHANGE: Final = Symbol("x-exchange")

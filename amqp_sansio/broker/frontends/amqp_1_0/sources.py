@@ -12,7 +12,7 @@ from ...._ground.invariants import ensure
 from ....amqp_1_0 import Accepted, LinkState, Modified, Rejected, Released, SenderSettleMode, Source, TransactionalState
 from ...model.commands import Cancel as CancelConsumer
 from ...model.commands import Grant, Outcome, Settle, SetWindow, Subscribe, UnlinkQueue
-from ...model.queue import Window
+from ...model.consumer import Window
 from .links import NodeLink
 from .rendering import annotated, payload_of, rejected
 from .termini import receiving_mode
@@ -20,8 +20,10 @@ from .termini import receiving_mode
 if TYPE_CHECKING:
     from ....amqp_1_0 import CreditChanged, DeliveryState, Sender
     from ...addresses import Node
+    from ...model.consumer import Consumer
     from ...model.content import Filter
-    from ...model.queue import Consumer, Entry, Owner
+    from ...model.entry import Entry
+    from ...model.owner import Owner
     from .links import LinkFrontend
     from .termini import Expiry
 

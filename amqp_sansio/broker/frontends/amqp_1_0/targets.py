@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from ....amqp_1_0 import Delivery, DeliveryState, Receiver
     from ...addresses import Node
     from ...model.commands import Published
-    from ...model.queue import Owner, Queue, Transaction
+    from ...model.owner import Owner, Transaction
+    from ...model.queue import Queue
     from .links import LinkFrontend
     from .termini import Expiry
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ....errors import LimitExceeded, LocalProtocolError
 from ...model.commands import NO_ARGUMENTS, Cancel, Get, Outcome, Settle, Subscribe
+from ...model.consumer import Window
 from ...model.options import is_whole
-from ...model.queue import Window
 from ...model.states import State
 from ...rabbitmq import advice, deprecated
 from . import direct_reply, timeouts
@@ -18,7 +18,7 @@ from .errors import NOT_IMPLEMENTED, PRECONDITION_FAILED, Refusal
 from .topology import queue_name
 
 if TYPE_CHECKING:
-    from ...model.queue import Entry
+    from ...model.entry import Entry
     from .channel import ChannelFrontend, ClassicChannel
 
 _ACQUIRED: Final = State.ACQUIRED

@@ -10,8 +10,8 @@ from ...._classic.model.channel_state import take_up_to
 from ...._ground.invariants import ensure
 from ...contents.classic import ClassicContent
 from ...model.commands import SetWindow
+from ...model.consumer import Window
 from ...model.content import Filter
-from ...model.queue import Window
 from ...model.states import State
 from ...rabbitmq import RELEASES
 from ..frontend import Frontend
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from ...._classic.endpoint.channel import Channel
     from ...._classic.endpoint.connection import Connection
     from ....events import Pending
+    from ...model.consumer import Consumer
     from ...model.content import Message
-    from ...model.queue import Consumer, Entry, Owner, Transaction
+    from ...model.entry import Entry
+    from ...model.owner import Owner, Transaction
     from ...rabbitmq import Release
     from ..frontend import HubContext
     from .errors import Refusal

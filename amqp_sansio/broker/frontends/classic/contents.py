@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...._classic.codec.table_rules import TableRules
     from ....versions import Version
     from ...model.content import Death
-    from ...model.queue import Entry
+    from ...model.entry import Entry
 
 _SHARED: Final = (
     "content_type",

@@ -14,7 +14,7 @@ from ...model.faults import Fault, FaultKind
 
 if TYPE_CHECKING:
     from ...._classic.codec.dialect import Dialect
-    from ...model.queue import Owner
+    from ...model.owner import Owner
 
 INVALID_PATH: Final = 402
 ACCESS_REFUSED: Final = 403

@@ -21,7 +21,7 @@ from .errors import NOT_FOUND, RESOURCE_ERROR, Refusal
 
 if TYPE_CHECKING:
     from ....events import Pending
-    from ...model.queue import Entry
+    from ...model.entry import Entry
     from .channel import ChannelFrontend, ClassicChannel, ClassicConsumer
 
 _STAGED: Final = 64

@@ -44,7 +44,7 @@ from .errors import (
 if TYPE_CHECKING:
     from ...._classic.endpoint.connection import Connection
     from ....events import Event
-    from ...model.queue import Entry
+    from ...model.entry import Entry
     from ..frontend import ClientContext, HubContext
 
 _CANCEL_NOTIFY: Final = "consumer_cancel_notify"
