@@ -15,7 +15,7 @@ from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model import commands
 from amqp_sansio.broker.model.commands import Outcome
 from amqp_sansio.broker.model.content import Filter, Message
-from amqp_sansio.broker.model.queue import Entry
+from amqp_sansio.broker.model.entry import Entry
 from tests.kit.broker_model import Model, content
 
 FEW: Final = 64
