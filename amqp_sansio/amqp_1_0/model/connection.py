@@ -117,9 +117,9 @@ class Half:
             own = session.halves[side]
             ensure(own.channel == channel, where, "each session is kept by its channel", channel, own.channel)
             ensure(own.state is not states.UNMAPPED, where, "a session is kept from its begin on", channel)
-            other = session.halves[1 - side].state
-            waits = own.state is not states.ENDED or other is states.UNMAPPED
-            ensure(waits, where, "a session that has ended stays for the begin that answers it", channel, other)
+            # Ended before its begin was answered, it stays for that answer, and then for the end behind it.
+            gone = own.state is states.ENDED and session.halves[1 - side].state is states.ENDED
+            ensure(not gone, where, "a session that both sides have ended is gone", channel)
 
     def keep_open(self, frame: Open) -> None:
         """Keep this of the side's open, which is larger than what rules need of it."""
