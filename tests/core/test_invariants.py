@@ -537,6 +537,7 @@ def named(path: str) -> dict[str, str]:
     return found
 
 
+@pytest.mark.large  # Some modules take seconds: every attribute of every world is harmed.
 @pytest.mark.parametrize("path", tuple(_modules()))
 def test_each_invariant_is_named(path: str) -> None:
     missing = set(invariants(path)) - set(named(path)) - set(TWO_FAULTS)
