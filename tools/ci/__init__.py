@@ -20,6 +20,8 @@ from typing import Final, NamedTuple, TextIO
 
 LOOK_S: Final = 0.1
 """Seconds between two looks at what runs."""
+NICE: Final = 10
+"""The priority of jobs that give way, as `nice` has it: a tenth of what the others get."""
 PATIENCE_S: Final = 10.0
 """Seconds that a group of processes has to end when it is asked to."""
 NOTES: Final = "AMQP_SANSIO_PIDS"
@@ -35,6 +37,8 @@ class Job(NamedTuple):
     """How many processors it keeps busy, on average; what waits for others takes a part of one."""
     after: tuple[str, ...] = ()
     """Titles of the jobs whose results it needs."""
+    gives_way: bool = False
+    """Whether the jobs that don't get the processors first: they have sockets, and wait for other processes."""
 
 
 class Ended(NamedTuple):
@@ -60,6 +64,8 @@ class _Running:
                 job.command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
             )
             """The command; its number is that of its group too."""
+        if job.gives_way:
+            _give_way(self.process.pid)
 
     def ended(self) -> Ended | None:
         """Return what it came to; None while it runs."""
@@ -131,6 +137,16 @@ def run(
                 os.environ[NOTES] = before
     print(_summary(passed, time.monotonic() - began), file=out, flush=True)
     return 0
+
+
+def _give_way(number: int) -> None:
+    """Lower the priority of a group of processes that has just begun: what they start inherits it."""
+    # One that has ended already needs none.
+    with suppress(ProcessLookupError):
+        os.setpriority(os.PRIO_PGRP, number, NICE)
+    # Linux shares processors among sessions first, and only in each by priority: a job is a session.
+    with suppress(OSError):
+        Path(f"/proc/{number}/autogroup").write_text(str(NICE))
 
 
 def _check(jobs: Sequence[Job]) -> None:

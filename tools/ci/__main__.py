@@ -36,9 +36,9 @@ def _make(*targets: str, **variables: str) -> tuple[str, ...]:
     return ("make", *targets, *(f"{name}={value}" for name, value in variables.items()))
 
 
-def _pure(*targets: str, **variables: str) -> tuple[str, ...]:
-    """What needs no machine gives way to what has sockets and waits for other processes."""
-    return ("nice", *_make(*targets, **variables))
+def _pure(title: str, command: tuple[str, ...], processors: float, after: tuple[str, ...] = ()) -> Job:
+    """A job that needs no machine."""
+    return Job(title, command, processors, after, gives_way=True)
 
 
 JOBS: Final = (
@@ -48,9 +48,9 @@ JOBS: Final = (
     Job("environment of the newest Python", _make("environment-newest"), 1),
     Job("environment of the documentation", _make(".venv-docs/.stamp"), 1),
     # Long and mostly alone on a processor: first, and beside all else.
-    Job("types by mypy", _pure("mypy"), 1, after=("environment",)),
-    Job("ruff", _pure("ruff"), 0.5, after=("environment",)),
-    Job("generated code", _pure("codegen-check"), 0.5, after=("environment",)),
+    _pure("types by mypy", _make("mypy"), 1, after=("environment",)),
+    _pure("ruff", _make("ruff"), 0.5, after=("environment",)),
+    _pure("generated code", _make("codegen-check"), 0.5, after=("environment",)),
     # Each of the test's processes would compile every test module.
     Job("test modules", _make("collected"), 1, after=("environment",)),
     # A test of the system, or with another program, that fails runs once more, alone; if it passes then, the output's
@@ -58,24 +58,24 @@ JOBS: Final = (
     Job("system tests", _make("test-real", SYSTEM_EXTRA=f"--again-alone={UNSTABLE}"), 1, after=("test modules",)),
     Job("interop", _make("interop", INTEROP_EXTRA=f"--again-alone={UNSTABLE}"), 0.5, after=("test modules",)),
     # Behind those that it waits for, so that these have room first.
-    Job("types by pyright", _pure("pyright"), 1, after=("test modules",)),
-    Job("tests", _pure("test", WORKERS="0"), 1, after=("test modules",)),
-    Job("conformance", _pure("conformance-check"), 0.5, after=("tests",)),
-    Job("rows and examples left out", _pure("test-rest", WORKERS="0"), 1, after=("test modules",)),
+    _pure("types by pyright", _make("pyright"), 1, after=("test modules",)),
+    _pure("tests", _make("test", WORKERS="0"), 1, after=("test modules",)),
+    _pure("conformance", _make("conformance-check"), 0.5, after=("tests",)),
+    _pure("rows and examples left out", _make("test-rest", WORKERS="0"), 1, after=("test modules",)),
     # tests/system/tools/test_distribution.py sees that an sdist has all tests. Here those run that read files of the
     # tree, which an sdist may lack. `make demo` runs here with the oldest packages, and with those of this tree in
     # tests/system/cli/test_spark_commands.py, which reads what it prints.
-    Job(
+    _pure(
         "distribution",
-        _pure("dist", WORKERS="0", SDIST_TESTS="tests/docs tests/capture tests/report tests/tools/test_conformance.py"),
+        _make("dist", WORKERS="0", SDIST_TESTS="tests/docs tests/capture tests/report tests/tools/test_conformance.py"),
         1,
         after=("test modules",),
     ),
     # What depends on the interpreter's own libraries, with four rows of a test: an interpreter that behaves otherwise
     # does so in every row.
-    Job(
+    _pure(
         "newest Python",
-        _pure(
+        _make(
             "test-newest",
             WORKERS="0",
             ROWS="4",
@@ -88,16 +88,16 @@ JOBS: Final = (
     ),
     # A count, not a time, so the inputs are the same in every run. Bombs, whose steps take longest to count, are tried
     # one by one in tests/system/tools/test_every_bomb.py.
-    Job(
+    _pure(
         "fuzz",
-        _pure("fuzz", FUZZ_CASES="1500", FUZZ_S=FUZZ_S, FUZZ_ARGS="--jobs 1 --bombs none"),
+        _make("fuzz", FUZZ_CASES="1500", FUZZ_S=FUZZ_S, FUZZ_ARGS="--jobs 1 --bombs none"),
         1,
         after=("environment",),
     ),
     # The module in C has no steps to count, and takes part in two targets of three.
-    Job(
+    _pure(
         "fuzz, module in C",
-        _pure(
+        _make(
             "fuzz-compiled", FUZZ_CASES="1000", FUZZ_S=FUZZ_S, FUZZ_ARGS=f"--jobs 1 --bombs tried --target {COMPILED}"
         ),
         1,
@@ -105,9 +105,9 @@ JOBS: Final = (
     ),
     # Those that compare it with the text that it stands in for run with all their rows below, under the sanitizers: the
     # same source. Here what uses it runs, with the flags of a wheel.
-    Job(
+    _pure(
         "module in C",
-        _pure(
+        _make(
             "test-compiled",
             WORKERS="0",
             ROWS="4",
@@ -117,8 +117,8 @@ JOBS: Final = (
         1,
         after=("test modules",),
     ),
-    Job("module in C, sanitized", _pure("test-asan"), 1, after=("test modules",)),
-    Job("documentation", _pure("docs"), 1, after=("environment", "environment of the documentation")),
+    _pure("module in C, sanitized", _make("test-asan"), 1, after=("test modules",)),
+    _pure("documentation", _make("docs"), 1, after=("environment", "environment of the documentation")),
 )
 
 

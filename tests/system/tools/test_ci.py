@@ -56,6 +56,17 @@ def test_each_output_is_one_block_and_the_last_lines_have_the_times() -> None:
     assert last.startswith("======== all checks passed in ")
 
 
+def test_what_gives_way_has_a_lower_priority_with_all_that_it_starts(tmp_path: Path) -> None:
+    """Its own and, where Linux shares processors among sessions first, its session's."""
+    text = f"sleep 0.2; for each in stat autogroup; do cat /proc/self/$each > {tmp_path}/{{}}.$each || true; done"
+    jobs = [shell(title, text.format(title))._replace(gives_way=title == "pure") for title in ("pure", "real")]
+    assert run(jobs, 2, io.StringIO()) == 0
+    for title, nice in (("pure", "10"), ("real", str(os.getpriority(os.PRIO_PROCESS, 0)))):
+        assert (tmp_path / f"{title}.stat").read_text().rpartition(")")[2].split()[16] == nice
+        shared = (tmp_path / f"{title}.autogroup").read_text()
+        assert not shared or (shared.split()[-1] == "10") is (title == "pure")
+
+
 def test_two_that_have_room_run_at_a_time(tmp_path: Path) -> None:
     """Each waits for the other."""
     pair = [
@@ -154,6 +165,6 @@ def test_the_project_s_jobs_run_targets_of_the_makefile() -> None:
     for job in JOBS:
         assert set(job.after) <= seen, job.title
         seen.add(job.title)
-        command = job.command[1:] if job.command[0] == "nice" else job.command
+        command = job.command
         assert command[0] == "make"
         assert command[1] in known, job.title
