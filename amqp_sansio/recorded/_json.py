@@ -12,6 +12,7 @@ from .._watching.observation import Observed
 from ..errors import CodecError
 from ..printing import json_string
 
+_CLASSIC: Final = "amqp_sansio._classic."
 _INVALID: Final = ',"message":{"invalid":'
 _BODY_FRAMES: Final = ("content-body", "body-frame")
 """Units of bodies whose message wasn't seen."""
@@ -295,10 +296,12 @@ def _generated(kind: type[Any]) -> _Writer | None:
         from . import _fields_0_9_1
 
         writers = _fields_0_9_1.WRITERS
-    else:
+    elif kind.__module__.startswith(_CLASSIC):
         from . import _fields_classic
 
         writers = _fields_classic.WRITERS
+    else:
+        return None
     return writers.get(kind) or writers.get(kind.__base__ or kind)
 
 

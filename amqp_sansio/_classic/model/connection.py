@@ -195,7 +195,7 @@ class ConnectionModel:
         if side not in self.dialect.senders[method.ID]:
             rule = "connection/life-cycle" if method.CLASS_ID == CONNECTION_CLASS else "connection/error-scope"
             raise Violation(COMMAND_INVALID, f"{method.NAME} is not for the {side.value} to send", rule=rule)
-        if self.state in CONNECTION_DISCARDS[client] and method.NAME not in CLOSES:
+        if self.state in CONNECTION_DISCARDS[client] and method.NAME not in CLOSES and self.discards(None, client):
             return None
         if method.CLASS_ID == CONNECTION_CLASS:
             return self._step_connection(client, number, method, token)
@@ -212,7 +212,11 @@ class ConnectionModel:
         channel = self.channels.get(number)
         if channel is None:
             channel = self._unopened(number, given, method)
-        elif channel.state in CHANNEL_DISCARDS[client] and method.NAME not in CHANNEL_CLOSES:
+        elif (
+            channel.state in CHANNEL_DISCARDS[client]
+            and method.NAME not in CHANNEL_CLOSES
+            and self.discards(channel, client)
+        ):
             return None
         after = CHANNEL[channel.state].get(given) or self._unforeseen_of(channel, given, method)
         content = self._step_content(channel, client, method, given)
@@ -464,7 +468,7 @@ class ConnectionModel:
 
     def _under_way(self, client: bool, number: int, wanted: Content, what: str) -> ContentState | None:
         """The content that a header or body belongs to, which wants it next; None when it is discarded."""
-        if self.state in CONNECTION_DISCARDS[client]:
+        if self.state in CONNECTION_DISCARDS[client] and self.discards(None, client):
             return None
         if number == 0:
             raise Violation(CHANNEL_ERROR, f"{what} on channel 0", rule="wire/content-channel-zero")
@@ -473,7 +477,7 @@ class ConnectionModel:
         channel = self.channels.get(number)
         if channel is None:
             raise _not_open(f"{what} on channel {number}, which isn't open")
-        if channel.state in CHANNEL_DISCARDS[client]:
+        if channel.state in CHANNEL_DISCARDS[client] and self.discards(channel, client):
             return None
         if CHANNEL_OTHER[client] not in CHANNEL[channel.state]:
             raise _not_open(f"{what} while channel {number} is {channel.state.value}")
