@@ -14,7 +14,7 @@ WORKERS ?= 2
 # ROWS=N takes N rows of a test in place of 24.
 PYTEST_ARGS ?= -q -n $(WORKERS) --dist loadscope --no-loadscope-reorder -p no:randomly $(if $(ROWS),--rows=$(ROWS))
 # The system's tests run in another order each time; the seed is printed, and SEED=N repeats one.
-SYSTEM_ARGS ?= -q -n 4 --dist loadscope --no-loadscope-reorder --randomly-dont-reset-seed $(if $(SEED),--randomly-seed=$(SEED))
+SYSTEM_ARGS ?= -q -n 3 --dist loadscope --no-loadscope-reorder --randomly-dont-reset-seed $(if $(SEED),--randomly-seed=$(SEED))
 PYTHONS ?= 3.11 3.12 3.13 3.14
 # The tests that `make test-newest` runs: all of the default suite that needs no Spark; NEWEST names some of them.
 NEWEST ?= tests

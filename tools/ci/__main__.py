@@ -56,7 +56,8 @@ JOBS: Final = (
     # A test of the system, or with another program, that fails runs once more, alone; if it passes then, the output's
     # last lines name it.
     Job("system tests", _make("test-real", SYSTEM_EXTRA=f"--again-alone={UNSTABLE}"), 1, after=("test modules",)),
-    Job("interop", _make("interop", INTEROP_EXTRA=f"--again-alone={UNSTABLE}"), 0.5, after=("test modules",)),
+    # Not at the same time as those: Spark and brokers wait for their processes, but not for ever.
+    Job("interop", _make("interop", INTEROP_EXTRA=f"--again-alone={UNSTABLE}"), 1, after=("system tests",)),
     # Behind those that it waits for, so that these have room first.
     _pure("types by pyright", _make("pyright"), 1, after=("test modules",)),
     _pure("tests", _make("test", WORKERS="0"), 1, after=("test modules",)),
