@@ -12,6 +12,8 @@ from typing import Final
 
 LIMIT: Final = 60.0
 """Seconds after which a test gives up what it waits for; it takes a second at most."""
+NOTES: Final = "AMQP_SANSIO_PIDS"
+"""The variable that names the folder of notes, as `tools.ci` sets it."""
 
 
 @contextmanager
@@ -27,6 +29,7 @@ def running(
     with subprocess.Popen(
         command, env=env, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True
     ) as process:
+        note(process.pid, str(command[0]))
         try:
             yield process
         finally:
@@ -34,6 +37,21 @@ def running(
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the group of a process that hasn't ended."""
+    """Kill the group of a process that hasn't ended, and take its note back."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
+    forget(process.pid)
+
+
+def note(number: int, what: str) -> None:
+    """Tell whoever started the tests of a group of processes: it ends the group if the tests are killed."""
+    folder = os.environ.get(NOTES)
+    if folder:
+        Path(folder, str(number)).write_text(what, encoding="utf-8")
+
+
+def forget(number: int) -> None:
+    """Take the note of a group back: it has ended."""
+    folder = os.environ.get(NOTES)
+    if folder:
+        Path(folder, str(number)).unlink(missing_ok=True)

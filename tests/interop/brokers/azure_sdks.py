@@ -16,6 +16,7 @@ from typing import IO, Any, Final
 from tests.interop.brokers.maven import class_path, compiled, digest_of
 from tests.interop.brokers.node_clients import PEERS, npm_install
 from tests.interop.brokers.process import BUILD, BrokerError, apt_install, installing, run_install
+from tests.kit.processes import forget, note
 
 PATIENCE: Final = 30.0
 """Seconds that a program may be silent."""
@@ -53,6 +54,7 @@ class Sdk:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+            forget(process.pid)
             for each in self._readers:
                 each.join()
             for pipe in (process.stdin, process.stdout, process.stderr):
@@ -69,6 +71,7 @@ class Sdk:
             text=True,
             start_new_session=True,
         )
+        note(process.pid, self._command[0])
         assert process.stdout is not None and process.stderr is not None
         self._process = process
         self._lines = queue.SimpleQueue()

@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
+from tests.kit.processes import forget, note
+
 HOST = "127.0.0.1"
 BUILD = Path(__file__).resolve().parents[3] / "build"
 """What was fetched or compiled, and is there for the next run."""
@@ -134,8 +136,7 @@ class Program:
         self._is_ready: Callable[[], bool] = lambda: True
         self._process = self._start()
         self.pid = self._process.pid
-        self._note: Path | None = None
-        self._write_note()
+        note(self.pid, name)
 
     def _run(self, command: Sequence[str], cwd: Path, env: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
@@ -157,11 +158,10 @@ class Program:
 
     def start_again(self) -> None:
         """Start it once more after `kill`, and wait until it is as ready as it was."""
-        if self._note is not None:
-            self._note.unlink(missing_ok=True)
+        forget(self.pid)
         self._process = self._start()
         self.pid = self._process.pid
-        self._write_note()
+        note(self.pid, self.name)
         self.wait_until(self._is_ready)
 
     def wait_until(self, is_ready: Callable[[], bool], timeout: float = 120) -> None:
@@ -191,14 +191,7 @@ class Program:
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
-        if self._note is not None:
-            self._note.unlink(missing_ok=True)
-
-    def _write_note(self) -> None:
-        pids = os.environ.get("AMQP_SANSIO_PIDS")
-        self._note = Path(pids) / str(self.pid) if pids else None
-        if self._note is not None:
-            self._note.write_text(self.name)
+        forget(self.pid)
 
     def _error(self, text: str) -> BrokerError:
         last = "\n".join(self.log.read_text(errors="replace").strip().splitlines()[-25:])

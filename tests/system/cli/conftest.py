@@ -15,7 +15,7 @@ from tests.cli.conftest import cli as cli
 from tests.cli.conftest import cli_environment as cli_environment
 from tests.cli.conftest import one_line as one_line
 from tests.cli.conftest import refuses as refuses
-from tests.kit.processes import LIMIT, end
+from tests.kit.processes import LIMIT, end, note
 
 
 @pytest.fixture(scope="session")
@@ -80,6 +80,7 @@ def start(cli_environment: Mapping[str, str], tmp_path: Path) -> Iterator[Callab
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
+        note(process.pid, " ".join(map(str, arguments)))
         processes.append(process)
         return Running(process, ready)
 

@@ -67,6 +67,16 @@ def test_what_gives_way_has_a_lower_priority_with_all_that_it_starts(tmp_path: P
         assert not shared or (shared.split()[-1] == "10") is (title == "pure")
 
 
+def test_tests_note_the_processes_that_they_start_while_these_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a run that is ended ends them too: each is a session of its own."""
+    monkeypatch.setenv(NOTES, str(tmp_path))
+    with running(["sleep", "60"], env=os.environ) as process:
+        assert [each.name for each in tmp_path.iterdir()] == [str(process.pid)]
+    assert not [*tmp_path.iterdir()]
+
+
 def test_two_that_have_room_run_at_a_time(tmp_path: Path) -> None:
     """Each waits for the other."""
     pair = [
