@@ -471,9 +471,6 @@ class SessionState(Laid):
         waiting = len(self.executing) + len(self.syncs)
         most = max(limits.requests, limits.unsettled) + 1
         ensure(waiting <= most, where, "`Limits.requests` and `unsettled` bound commands to execute", waiting)
-        known = self.receiving.known
-        strange = [each for each in self.executing if each not in known]
-        ensure(not strange, where, "commands to execute are known", strange)
         sizes = set(self.streamed) <= set(self.executing)
         ensure(sizes, where, "`streamed` has sizes of commands to execute", set(self.streamed))
         ensure(len(self.calls) <= limits.calls + 1, where, "`Limits.calls` bounds own commands", len(self.calls))
@@ -490,7 +487,7 @@ class SessionState(Laid):
             ensure(count <= 2 * limits.consumers + 1, where, "`Limits.consumers` bounds destinations", count)
             stale = max([len(each.stale) for each in balances.values()], default=0)
             ensure(stale <= limits.calls + limits.unsettled, where, "few transfers are older than a credit", stale)
-        ranges = max(len(known.ranges), len(self.receiving.done.ranges))
+        ranges = max(len(self.receiving.known.ranges), len(self.receiving.done.ranges))
         ensure(ranges <= _RANGES, where, "ids are in few ranges", ranges)
         weight = sum([len(getattr(each, "body", b"")) for each in self.executing.values()])
         ensure(self.weight == weight, where, "`weight` counts the octets of bodies", self.weight, weight)
