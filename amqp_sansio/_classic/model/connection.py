@@ -169,7 +169,6 @@ class ConnectionModel:
             most = max(self.limits.channels, self.channel_max if self.dialect.counts_channels else 0)
             ensure(len(self.channels) <= most, where, "`Limits.channels` bounds channels", len(self.channels))
         if self.state is not Connection.END:
-            ensure(self.bodies == bodies, where, "`bodies` counts the bodies under way", self.bodies, bodies)
             ensure(bodies <= self.limits.bodies, where, "`Limits.bodies` bounds the bodies under way", bodies)
         ensure(self.zero.number == 0, where, "channel 0 is the connection's own", self.zero.number)
         self.zero.check(self.limits)
