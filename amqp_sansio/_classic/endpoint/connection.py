@@ -563,7 +563,7 @@ class Connection(Handshake):
             else:
                 channel.end(report, with_connection=True)
         self._zero.end(report)
-        self._channels.clear()
+        self._model.drop_channels()
 
     def _forget(self) -> None:
         super()._forget()

@@ -143,6 +143,11 @@ class ConnectionModel:
         """A channel is no more, though nobody saw it closed."""
         del self.channels[number]
 
+    def drop_channels(self) -> None:
+        """No channel is left, nor what was under way on any: the connection ends, if not at once."""
+        self.channels.clear()
+        self.bodies = 0
+
     def put_last(self, number: int) -> None:
         """A channel counts as the one that was opened last."""
         self.channels[number] = self.channels.pop(number)
@@ -169,6 +174,7 @@ class ConnectionModel:
             most = max(self.limits.channels, self.channel_max if self.dialect.counts_channels else 0)
             ensure(len(self.channels) <= most, where, "`Limits.channels` bounds channels", len(self.channels))
         if self.state is not Connection.END:
+            ensure(self.bodies == bodies, where, "`bodies` counts the bodies under way", self.bodies, bodies)
             ensure(bodies <= self.limits.bodies, where, "`Limits.bodies` bounds the bodies under way", bodies)
         ensure(self.zero.number == 0, where, "channel 0 is the connection's own", self.zero.number)
         self.zero.check(self.limits)

@@ -29,7 +29,7 @@ from amqp_sansio.sasl import SERVER_MECHANISMS, AmqPlain, External, Plain, Scram
 from tests.kit.driving import OPERATIONS, Operation
 from tests.kit.driving_classic import VERSIONS, Driver
 from tests.kit.facing_classic import Facing
-from tests.kit.octets_classic import body, frame, header
+from tests.kit.octets_classic import METHOD, body, frame, header
 from tests.kit.pair import SIDES, pieces
 from tests.kit.pair_classic import Pair, client_config, connection_of, held_octets, server_config
 from tests.kit.small import small_limits
@@ -184,6 +184,15 @@ def test_bodies_under_way_share_a_limit(version: Version) -> None:
     facing.feed(facing.message("basic.publish", bytes(900), 3))
     assert len(facing.of(Failed)) == 1
     assert [len(event.body) for event in facing.of(Published)] == [1000, 900]
+
+
+def test_a_body_that_the_end_of_a_connection_cuts_counts_no_more(version: Version) -> None:
+    """Also while the close that says what is wrong waits for its answer."""
+    facing = Facing.opened(version, Side.SERVER)
+    facing.feed(facing.method("basic.publish"), header(1, 60, 5000), body(1, b"begun"), frame(METHOD, 1, b"?"))
+    assert [sent.method.NAME for sent in facing.sent()] == ["connection.close"]
+    assert not facing.end.channels
+    facing.end.check()
 
 
 def test_small_pieces_of_a_body_cost_what_they_hold(server: Facing) -> None:
