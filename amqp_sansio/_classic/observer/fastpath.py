@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ..._compiled import COMPILED
 from ..._ground.brevity import KEPT, treated
 from ..._watching.observation import BaseObserver, Observed
-from ..._watching.settlements import AT_ONCE, OPEN_FOR_GOOD, SETTLED
+from ..._watching.settlements import AT_ONCE, SETTLED
 from ...errors import CodecError
 from ..codec.content_reader import RECORDED_DELIVER, RECORDED_PUBLISH, ContentReader
 from ..codec.methods import BasicAck, BasicDeliver, BasicPublish
@@ -86,10 +86,7 @@ class ObserverFastPath(ContentReader[Source, Observed]):
         settles: Settlements = ()
         queue = None
         if model.records:
-            if channel.consumers[consumer_tag]:
-                settles = AT_ONCE
-            elif dead:
-                settles = OPEN_FOR_GOOD
+            settles = channel.settlement_of_usual(consumer_tag)
             queue = channel.queues.get(consumer_tag)
         method = BasicDeliver(consumer_tag, tag, redelivered, exchange, routing_key)
         found, digest = treated(body, source.body)
@@ -125,10 +122,7 @@ class ObserverFastPath(ContentReader[Source, Observed]):
         settles: Settlements = ()
         queue = None
         if model.records:
-            if channel.consumers[consumer_tag]:
-                settles = AT_ONCE
-            elif dead:
-                settles = OPEN_FOR_GOOD
+            settles = channel.settlement_of_usual(consumer_tag)
             queue = channel.queues.get(consumer_tag)
         found, digest = (body, None) if source.body == "keep" else treated(body, source.body)
         # As `take`, without a call that passes twelve arguments.

@@ -127,6 +127,12 @@ class ObservedChannel(ChannelState):
         self.staging: dict[bool, str] = {}
         self.staged: dict[tuple[bool, str], tuple[Any, int, str | None]] = {}
 
+    def settlement_of_usual(self, consumer_tag: str) -> Settlements:
+        """The settlement, as it is sent, of a delivery to a consumer that `take_usual_delivery` has taken."""
+        if self.consumers[consumer_tag]:
+            return AT_ONCE
+        return OPEN_FOR_GOOD if self.dead else ()
+
     def add_call(self, client: bool, pending: Call, *, first: bool = False) -> None:
         """As the base's; of large arguments nothing is kept."""
         pending.keep(lean(pending.request))
