@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from tools.ci import NOTES
+
 LIMIT: Final = 60.0
 """Seconds after which a test gives up what it waits for; it takes a second at most."""
-NOTES: Final = "AMQP_SANSIO_PIDS"
-"""The variable that names the folder of notes, as `tools.ci` sets it."""
 
 
 @contextmanager

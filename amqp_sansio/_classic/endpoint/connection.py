@@ -159,7 +159,7 @@ class Connection(Handshake):
                 if self._ending is None:
                     return NEED_DATA
         signal: Signal = NEED_DATA
-        while self._waiting_for is None and (self._full_channel is None or not self._requests_full()):
+        while self._waiting_for is None and (self._full_channel is None or not self._is_full(self._full_channel)):
             if not self._receive_unit():
                 break
             if events:
@@ -310,12 +310,9 @@ class Connection(Handshake):
         method = self.dialect.methods.get(METHOD_ID.unpack_from(data, start)[0])
         return method is not None and method.NAME in CLOSES
 
-    def _requests_full(self) -> bool:
-        """Whether as many requests of the peer wait for answers on a channel as `Limits.requests` allows."""
-        full = self._full_channel
-        if full is None:
-            return False
-        calls = full.calls(self.role is Side.SERVER)
+    def _is_full(self, channel: ChannelState) -> bool:
+        """Whether as many requests of the peer still wait for answers on a channel as `Limits.requests` allows."""
+        calls = channel.calls(self.role is Side.SERVER)
         if calls is not None and len(calls) >= self.config.limits.requests:
             return True
         self._full_channel = None
