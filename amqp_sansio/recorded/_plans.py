@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from ._units import Part, Unit, Value, line_of, row_of
 
 Known: TypeAlias = Mapping[Value, str | None]
-"""What is the same in all units of a plan."""
+"""The values that are the same in all units of a plan."""
 
 
 def form_of(unit: Unit, body: str, names: tuple[str, ...] | None, known: Known) -> tuple[Any, ...] | None:
@@ -32,7 +32,7 @@ def form_of(unit: Unit, body: str, names: tuple[str, ...] | None, known: Known) 
 
 
 def _column(part: Part | None, known: Known) -> str | int | None:
-    """What stands for a part of a line, or for a column. Raises KeyError."""
+    """A part of a line, or a column, as the module in C takes it. Raises KeyError."""
     if not isinstance(part, Value):
         return part
     return known[part] if part.number is None else part.number

@@ -34,7 +34,7 @@ class Job(NamedTuple):
     title: str
     command: tuple[str, ...]
     processors: float
-    """How many processors it keeps busy, on average; what waits for others takes a part of one."""
+    """The number of processors that it keeps busy, on average; one that waits for others takes a part of one."""
     after: tuple[str, ...] = ()
     """Titles of the jobs whose results it needs."""
     gives_way: bool = False
@@ -42,7 +42,7 @@ class Job(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """What a job came to: its status as a shell has it, and what it took."""
+    """The result of a job: its status as a shell has it, and what it took."""
 
     job: Job
     status: int
@@ -58,7 +58,7 @@ class _Running:
         self.job = job
         self._began = time.monotonic()
         self.output = folder / f"{job.title.replace('/', '-')}.log"
-        """What the job has said so far, on both its outputs."""
+        """The text that the job has written so far, on both its outputs."""
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
                 job.command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True

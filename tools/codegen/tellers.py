@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Writer(Protocol):
-        """What a lane has for its tellers; `EventLane` says what each is."""
+        """The part of a lane that its tellers use; `EventLane` says what each is."""
 
         label: str
         protocol: str | None

@@ -60,7 +60,7 @@ BOMBS: Final[dict[str, Callable[[Bomb], Failure | None] | None]] = {
     "tried": try_bomb,
     "none": None,
 }
-"""What `--bombs` does with each bomb."""
+"""The use that is made of each bomb, by the word of `--bombs`."""
 
 
 def chosen_bombs(targets: list[str], seeds: Seeds | None) -> list[Bomb]:

@@ -1,4 +1,4 @@
-"""What makes the records of usual units where the module in C is built; nobody else imports anything of this.
+"""Makers of the records of usual units, where the module in C is built; nobody else imports anything of this.
 
 Each takes the fields that its unit has on the wire, and gives what the class itself would give.
 """

@@ -319,7 +319,7 @@ class SessionEnd(SessionModel):
         raise EndpointClosed(f"session {self.channel} has ended: {self.report or 'by this end'}", self.report)
 
     def check(self) -> None:
-        """That what this end keeps is bounded, then as the model's. Raises AssertionError."""
+        """Check that all that this end keeps is bounded, then as the model does. Raises AssertionError."""
         limits, where = self.transport.limits, f"session {self.channel}"
         counts = len(self.asked), len(self.leaving), len(self.stalled)
         ensure(counts[0] <= limits.consumers, where, "`Limits.consumers` bounds links that are asked for", counts[0])

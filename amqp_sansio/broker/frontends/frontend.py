@@ -106,7 +106,7 @@ class Alarm(ABC):
 
 
 class Lasting(ABC):
-    """What front ends of one version keep between connections, in `HubContext.shared`, if it has owners."""
+    """State that front ends of one version keep between connections, in `HubContext.shared`, if it has owners."""
 
     __slots__ = ()
 

@@ -87,15 +87,15 @@ class Consumer:
         self.priority = priority
         """The highest with room is served first."""
         self.filter = filter
-        """What it accepts; None: everything."""
+        """The messages that it accepts; None: all."""
         self.measure = measure
-        """How its windows count the octets of a message; None: by `Content.size`."""
+        """The octets of a message as its windows count them; None: `Content.size`."""
         self.cost = 1 if filter is None else 1 + filter.cost
         """Steps that it takes to judge a message."""
         self.passed: dict[int, int] = {}
         """By priority level, the position up to which it has declined every available message for good."""
         self.kept = CONSUMER_OCTETS + octets_of(key) + (0 if filter is None else filter.octets)
-        """What it counts for, in `Ledger.topology`."""
+        """Its share of `Ledger.topology`, in octets."""
         if not acquires:
             self.kept += _CURSOR * (queue.levels_high + 1)
         self.learned = 0

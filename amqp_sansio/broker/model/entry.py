@@ -57,11 +57,11 @@ class Entry:
         self.redelivered = False
         """Whether it may have been delivered before."""
         self.delivery_count = 0
-        """How many deliveries have failed."""
+        """The number of deliveries that have failed."""
         self.linked = True
         """Whether it stands in its level, where an acquired one may stay for the case that it comes back."""
         self.owner: Owner | None = None
-        """Who holds it while it is acquired."""
+        """The holder while it is acquired."""
         self.consumer: Consumer | None = None
         """The one of that owner that it was delivered to; None after a get or an acquire by name."""
         self.transaction: Transaction | None = None

@@ -50,7 +50,7 @@ class Owner:
         self.number = number
         """Unique in the broker."""
         self.vhost = vhost
-        """Whose names it uses."""
+        """The virtual host that its names are of."""
         self.parent = parent
         """The one that it ends with; None: it stands for a connection."""
         self.connection: int = number if parent is None else parent.connection
@@ -58,12 +58,12 @@ class Owner:
         self.is_closed = False
         """Set once, when its end begins, which may take several turns."""
         self.searched: Search | None = None
-        """How far it has looked for a message in the queue that it fetched from last."""
+        """Its place in the queue where it has looked for a message last."""
         self.links: dict[str, tuple[Queue, int]] = {}
         """The queues that its 1.0 links use, with the number of links (`LinkQueue`); deleted ones too, until the links
         end."""
         self.user = user
-        """Who has logged in, for texts."""
+        """The name that has logged in, for texts."""
         self.children: dict[int, Owner] = {}
         """Those that end with it, by number."""
         self.consumers: dict[int, Consumer] = {}

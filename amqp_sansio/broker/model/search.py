@@ -27,7 +27,7 @@ class Budget(Protocol):
 
 
 class Search:
-    """How far a queue's messages were looked at, by level, for one that can be fetched.
+    """A place in a queue, by level: up to there no message can be fetched.
 
     An owner's, where others hold groups, counts while `regrouped` is that of the queue. A queue's own, for a filter,
     goes on for good: it learns of each message that comes back.
@@ -39,9 +39,9 @@ class Search:
         self.queue = queue
         """The one that was looked at."""
         self.filter = filter
-        """What accepts the messages that were looked for; None: all are."""
+        """Accepts the messages that are looked for; None: all are."""
         self.regrouped = queue.regrouped
-        """What `Queue.regrouped` was then: with another value an owner's look begins anew."""
+        """`Queue.regrouped` at that time: with another value an owner's look begins anew."""
         self.cursors = [-1] * (queue.levels_high + 1)
         """By level of priority, the position up to which nothing can be taken."""
         self._again: dict[tuple[int, int], Entry] = {}

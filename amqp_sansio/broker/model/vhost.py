@@ -33,7 +33,7 @@ class VirtualHost:
         """Every bound queue and exchange, with the names of the exchanges it is bound to and the number of bindings of
         each."""
         self.bindings = 0
-        """How many there are; `BrokerLimits` bounds them."""
+        """The number of bindings; `BrokerLimits` bounds them."""
         self.leaving = 0
         """Number of deleted queues and exchanges of which there are still bindings."""
 
