@@ -91,7 +91,7 @@ def jobs(
 
 HARMLESS = tuple([each for each in Fault if each is not Fault.WIPE])
 """The faults that lose nothing of a program that accepts what it has done."""
-PARTS = 5
+PARTS = 4
 """So many cases share the faults."""
 
 
