@@ -11,7 +11,7 @@ PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest
 # Spark's tests come first, since they wait a lot.
 WORKERS ?= 2
-# ROWS=N takes N rows of a test in place of 24.
+# ROWS=N takes N rows of a test in place of 16.
 PYTEST_ARGS ?= -q -n $(WORKERS) --dist loadscope --no-loadscope-reorder -p no:randomly $(if $(ROWS),--rows=$(ROWS))
 # The system's tests run in another order each time; the seed is printed, and SEED=N repeats one.
 SYSTEM_ARGS ?= -q -n 3 --dist loadscope --no-loadscope-reorder --randomly-dont-reset-seed $(if $(SEED),--randomly-seed=$(SEED))

@@ -19,7 +19,7 @@ from typing import Final, cast
 
 import pytest
 
-MOST: Final = 24
+MOST: Final = 16
 """Rows of a test that the default suite takes at least, if there are as many."""
 
 

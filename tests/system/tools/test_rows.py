@@ -54,6 +54,6 @@ def test_the_default_and_what_it_leaves_out_are_all(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     usual, rest = taken(tmp_path / "a"), taken(tmp_path / "b", "--full-examples")
-    assert len(usual) == 24 + len(FEW)
+    assert len(usual) == 16 + len(FEW)
     assert not set(usual) & set(rest)
     assert len(usual) + len(rest) == 100 + len(FEW) + 1
