@@ -12,7 +12,7 @@ from tests.kit.repeats import PLAYS
 from tests.test_fast_paths import ROWS, counted, room_of, without
 
 RUNS: Final = 30
-FULL: Final = 400
+FULL: Final = 120
 """How many conversations of a room are compared: in the usual run, and in `tests/system`."""
 LANES: Final = (ClassicLane, ObserverLane)
 """Fast paths of a replay of events alone: tests/tables/test_lane.py compares their rows over such traffic."""

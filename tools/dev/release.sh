@@ -93,7 +93,10 @@ tar -xzf "$folder"/*.tar.gz -C "$scratch/sdist" --strip-components 1
 cd "$scratch/sdist"
 run=("$python" -m pytest -q -p no:randomly -p no:cacheprovider)
 read -ra chosen <<<"${SDIST_TESTS:-}"
-# All are collected in any case: here, or as a part of running them, or in tests/system/tools/test_distribution.py.
+# All are collected in any case: here, or as a part of running them.
+if [[ ${#chosen[@]} -gt 0 ]]; then
+  "${run[@]}" --collect-only >"$scratch/tests.log" 2>&1 || { tail -n 60 "$scratch/tests.log" >&2; exit 1; }
+fi
 "${run[@]}" -n "${WORKERS:-2}" --dist loadscope --no-loadscope-reorder "${chosen[@]}" >"$scratch/tests.log" 2>&1 ||
   { tail -n 60 "$scratch/tests.log" >&2; exit 1; }
 echo "the tests of the sdist: $(tail -n 1 "$scratch/tests.log")"

@@ -83,10 +83,11 @@ def deadly(task, marker, kill=lambda: os._exit(9)):
 
 register(spark)
 segments = spark.read.format("amqp-capture").option("maxBytesPerBatch", "4k").load(captures)
-# Workers die while they read, and a worker, or a whole executor with its share of the shuffle, while they replay.
+# Workers die while they read, and a whole executor with its share of the shuffle while they replay.
 whole = worker.ReplayTask
-last = (lambda: os.kill(executor(), signal.SIGKILL)) if DIES == "executor" else (lambda: os._exit(9))
-worker.ReplayTask = lambda *arguments: deadly(whole(*arguments), folder + "/replaying", last)
+worker.ReplayTask = lambda *arguments: deadly(
+    whole(*arguments), folder + "/replaying", lambda: os.kill(executor(), signal.SIGKILL)
+)
 reading = deadly(lambda batches: batches, folder + "/reading")
 tables = replay(segments.mapInArrow(reading, segments.schema), 2).cache()
 found = digest(spark_rows(tables))
@@ -158,11 +159,10 @@ def run(program: str, environment: dict[str, str], folder: Path, captures: list[
     return said
 
 
-@pytest.mark.parametrize("dies", ["worker", "executor"])
-def test_workers_that_are_killed_change_no_row(spark_environment: dict[str, str], tmp_path: Path, dies: str) -> None:
+def test_workers_and_executors_that_are_killed_change_no_row(spark_environment: dict[str, str], tmp_path: Path) -> None:
     made = generate(tmp_path / "made", 200_000, versions=VERSIONS, sizes=(500,), messages=10, files=2, faults=0.5)
     paths = [*(named(name) for name in NAMES), *made]
-    found = run(f"DIES = {dies!r}\n{BATCH}", spark_environment, tmp_path, paths)
+    found = run(BATCH, spark_environment, tmp_path, paths)
     assert found["killed"] == ["reading", "replaying"]
     assert found["digest"] == digest(local_rows(segments_of(paths)))
 

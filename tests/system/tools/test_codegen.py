@@ -53,12 +53,9 @@ def generate(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_files_are_named_and_written_anew(tree: Path, damage: str) -> None:
+def test_damaged_files_are_written_anew(tree: Path, damage: str) -> None:
     for name in IMPORTED:
         DAMAGES[damage](tree / name)
-    checked = generate(tree, "--check")
-    assert checked.returncode == 1
-    assert f"{initializers.TARGET} is stale" in checked.stderr, checked.stderr
     written = generate(tree)
     assert written.returncode == 0, written.stderr
     for each in IMPORTED:
@@ -69,7 +66,9 @@ def test_a_record_with_another_field_gets_its_initializer(tree: Path) -> None:
     path = tree / "amqp_sansio/broker/model/commands.py"
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("    settles: bool = False\n", "    settles: bool = False\n    another: int = 7\n", 1))
-    assert generate(tree, "--check").returncode == 1
+    checked = generate(tree, "--check")
+    assert checked.returncode == 1
+    assert f"{initializers.TARGET} is stale" in checked.stderr, checked.stderr
     written = generate(tree)
     assert written.returncode == 0, written.stderr
     assert "another=another" in (tree / initializers.TARGET).read_text(encoding="utf-8")

@@ -1,4 +1,7 @@
-"""An unpacked sdist has its tests, and git checks files out with line feeds where it is told to write other ends."""
+"""A wheel is for every system, and git checks files out with line feeds where it is told to write other ends.
+
+`make dist` runs the tests of an unpacked sdist.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
 from typing import Final
@@ -34,24 +36,6 @@ def run(folder: Path, *command: str) -> str:
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
-
-
-def test_an_unpacked_sdist_has_its_tests(tmp_path: Path) -> None:
-    pytest.importorskip("hatchling")
-    run(ROOT, sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path / "built"))
-    (packed,) = (tmp_path / "built").glob("*.tar.gz")
-    with tarfile.open(packed) as archive:
-        archive.extractall(tmp_path, filter="data")
-    (unpacked,) = (path for path in tmp_path.iterdir() if path.name != "built")
-    looking = [
-        "tests/test_layout.py",
-        "tests/docs/test_names.py",
-        "tests/docs/test_pages.py",
-        "tests/tools/test_distribution.py",
-    ]
-    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
-    assert "no tests ran" not in run(unpacked, *command, "--collect-only", "tests")
-    run(unpacked, *command, *looking)
 
 
 def test_a_wheel_is_for_every_system_and_has_nothing_in_c(tmp_path: Path) -> None:
