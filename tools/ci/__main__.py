@@ -63,7 +63,8 @@ JOBS: Final = (
     _pure("tests", _make("test", WORKERS="0"), 1, after=("test modules",)),
     _pure("conformance", _make("conformance-check"), 0.5, after=("tests",)),
     _pure("rows and examples left out", _make("test-rest", WORKERS="0"), 1, after=("test modules",)),
-    # In the unpacked sdist all tests are collected, and those run that read files of the tree, which an sdist may lack. `make demo` runs here with the oldest packages, and with those of this tree in
+    # In the unpacked sdist all tests are collected, and those run that read files of the tree, which an sdist may lack.
+    # `make demo` runs here with the oldest packages, and with those of this tree in
     # tests/system/cli/test_spark_commands.py, which reads what it prints.
     _pure(
         "distribution",
