@@ -504,6 +504,7 @@ WIDER: Final = {
     "broker/model/broker.py": "amqp_sansio.broker.model",
     "_classic/model/connection.py": "amqp_sansio._classic",
     "frontends/amqp_1_0/frontend.py": "amqp_sansio.broker.frontends.amqp_1_0",
+    "amqp_0_10/endpoint/incoming.py": "amqp_sansio.amqp_0_10",
     "amqp_0_10/endpoint/session.py": "amqp_sansio.amqp_0_10.endpoint",
     "amqp_0_10/endpoint/session_state.py": "amqp_sansio.amqp_0_10",
     "amqp_1_0/endpoint/session.py": "amqp_sansio.amqp_1_0.endpoint",

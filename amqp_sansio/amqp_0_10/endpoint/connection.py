@@ -77,20 +77,14 @@ class Connection(Handshake):
         events = self._events
         if events:
             return events.popleft()
-        signal: Signal = NEED_DATA
-        transport = self._transport
-        route = transport.route
+        route = self._transport.route
         if route is not None and self._waiting_for is None:
             event = route[0].fast_event()
             if event is not None:
                 return event
-        while self._waiting_for is None and (transport.crowded is None or transport.takes_more()):
-            if not self._receive_unit():
-                break
-            if events:
-                return events.popleft()
-        else:
-            signal = PAUSED
+        signal = self._receive()
+        if events:
+            return events.popleft()
         return signal if self._ending is None else self._end_of_octets(signal)
 
     def connection_lost(self, reason: str, now: float) -> None:
@@ -179,32 +173,43 @@ class Connection(Handshake):
     def _offset_of_unit(self) -> int:
         return self._unit_offset
 
-    def _receive_unit(self) -> bool:
-        """Parse and apply one unit; False while octets are missing or nothing more is taken."""
-        buffer = self._buffer
-        if self._state is State.END or (buffer.need and len(buffer) < buffer.need):
-            return False
-        self._unit_offset = buffer.consumed + buffer.pos
-        channel: int | None = None
-        try:
-            if self._state in _HEADERS:
-                return self._receive_header()
-            frame = self._frames.next()
-            if frame is None:
-                return False
-            kind, channel, flags, start, end = frame
-            if kind == CONTROL:
-                control = self._frames.control(channel, flags, start, end)
-                if control is not None:
-                    self._take_control(channel, control)
-            elif self._state is State.OPEN:
-                self._sessions.receive(channel, flags, kind, buffer.data, start, end)
-            elif self._state not in CLOSING:
-                raise framing_error(f"a command while the connection is {self._state.value}")
-        except (Violation, CodecError, LocalProtocolError) as error:
-            if channel is None or not self._sessions.is_leaving(channel):
-                self._fail(error)
-        return True
+    def _receive(self) -> Signal:
+        """Parse and apply units until one gives an event, octets are missing, or the application must act first."""
+        buffer, events, transport = self._buffer, self._events, self._transport
+        attached = self._sessions.attached
+        while not events:
+            if self._waiting_for is not None or not (transport.crowded is None or transport.takes_more()):
+                return PAUSED
+            state = self._state
+            if state is State.END or (buffer.need and len(buffer) < buffer.need):
+                break
+            self._unit_offset = buffer.consumed + buffer.pos
+            channel: int | None = None
+            try:
+                if state in _HEADERS:
+                    if not self._receive_header():
+                        break
+                    continue
+                frame = self._frames.next()
+                if frame is None:
+                    break
+                kind, channel, flags, start, end = frame
+                if kind == CONTROL:
+                    control = self._frames.control(channel, flags, start, end)
+                    if control is not None:
+                        self._take_control(channel, control)
+                elif state is State.OPEN:
+                    controls = attached.get(channel)
+                    if controls is None:
+                        self._sessions.receive_unattached(channel, flags)
+                    else:
+                        controls.incoming.receive(flags, kind, buffer.data, start, end)
+                elif state not in CLOSING:
+                    raise framing_error(f"a command while the connection is {state.value}")
+            except (Violation, CodecError, LocalProtocolError) as error:
+                if channel is None or not self._sessions.is_leaving(channel):
+                    self._fail(error)
+        return NEED_DATA
 
     def _take_control(self, channel: int, control: Control) -> None:
         """A control has come. Raises Violation."""

@@ -12,9 +12,10 @@ from ..._ground.invariants import ensure
 from ...endpoint import Side
 from ...errors import LimitExceeded, LocalProtocolError
 from ..codec import records
-from ..codec.assembly import Assembly, begins, joined, keep
+from ..codec.assembly import Assembly, joined, keep
 from ..codec.dialect import missing
 from ..codec.frames import (
+    BEGINS,
     BODY,
     COMMAND_TRACK,
     CONTROL,
@@ -333,13 +334,13 @@ def _grants(destination: str, unit: int, value: int | None) -> list[records.Mess
 class Sessions:
     """The sessions of one connection, by their channels."""
 
-    __slots__ = ("_attached", "_free", "_named", "_requested", "_transport")
+    __slots__ = ("_free", "_named", "_requested", "_transport", "attached")
 
     def __init__(self, transport: Transport) -> None:
         # What all of them use of the connection.
         self._transport = transport
-        # By channel number: those that haven't left it.
-        self._attached: dict[int, Controls] = {}
+        # By channel number: those that haven't left it. The connection finds here what a frame is for.
+        self.attached: dict[int, Controls] = {}
         # Numbers of channels for new ones, the lowest first.
         self._free = FreeNumbers()
         self._named: dict[bytes, Controls] = {}
@@ -350,18 +351,18 @@ class Sessions:
     @property
     def channels(self) -> tuple[int, ...]:
         """The channels that have sessions."""
-        return tuple(self._attached)
+        return tuple(self.attached)
 
     def get(self, channel: int) -> Session | None:
         """The session on a channel."""
-        found = self._attached.get(channel)
+        found = self.attached.get(channel)
         return None if found is None else found.session
 
     def end(self, report: CloseReport) -> None:
         """The connection is over: so are the attachments of its sessions, and what isn't kept longer."""
-        for controls in list(self._attached.values()):
+        for controls in list(self.attached.values()):
             controls.end(controls.channel.report or report)
-        self._attached.clear()
+        self.attached.clear()
         self._named.clear()
         self._requested = None
 
@@ -370,16 +371,16 @@ class Sessions:
         transport, limits = self._transport, self._transport.limits
         where = f"sessions of a {transport.role.value}"
         held = 0
-        for number, controls in self._attached.items():
+        for number, controls in self.attached.items():
             channel = controls.channel
             ensure(channel.number == number, where, "each session is kept under its channel", number, channel.number)
             attached = channel.state is not Attachment.DETACHED
             ensure(attached, where, "no session is kept that has left its channel", number)
             controls.state.check(limits)
             held += controls.incoming.check()
-        count = len(self._attached)
+        count = len(self.attached)
         ensure(count <= limits.channels, where, "`Limits.channels` bounds sessions", count)
-        here = set(self._attached.values())
+        here = set(self.attached.values())
         lost = [name for name, each in self._named.items() if each not in here or each.state.name != name]
         ensure(not lost, where, "what has a name is a session of that name", lost)
         ensure(transport.bodies == held, where, "`bodies` counts what arrives", transport.bodies, held)
@@ -425,13 +426,13 @@ class Sessions:
 
     def _keep(self, controls: Controls) -> Session:
         session: Session = controls.session
-        self._attached[session.channel] = controls
+        self.attached[session.channel] = controls
         self._named[controls.state.name] = controls
         return session
 
     def _free_channel(self) -> int:
         most, asked = self._transport.owner.channel_max, self._requested
-        number = self._free.lowest(lambda each: each in self._attached or (asked is not None and asked.channel == each))
+        number = self._free.lowest(lambda each: each in self.attached or (asked is not None and asked.channel == each))
         if number < most:
             return number
         text = f"all {most} channels that were agreed are in use"
@@ -445,8 +446,8 @@ class Sessions:
     def _forget(self, controls: Controls) -> None:
         """A session has left its channel."""
         channel = controls.channel.number
-        if self._attached.get(channel) is controls:
-            del self._attached[channel]
+        if self.attached.get(channel) is controls:
+            del self.attached[channel]
             self._free.give_back(channel)
             if self._named.get(controls.state.name) is controls:
                 del self._named[controls.state.name]
@@ -497,19 +498,13 @@ class Sessions:
 
     def is_leaving(self, channel: int) -> bool:
         """Whether a session has sent its detach on a channel: what it can't take any more goes by."""
-        controls = self._attached.get(channel)
+        controls = self.attached.get(channel)
         return controls is not None and controls.channel.is_leaving
 
-    def receive(self, channel: int, flags: int, kind: int, data: bytes, start: int, end: int) -> None:
-        """Take a frame of a command, whose payload is `data[start:end]`. Raises Violation."""
-        controls = self._attached.get(channel)
-        if controls is not None:
-            if controls.channel.report is None:
-                # Else the session has ended here; what was under way to it goes by.
-                controls.incoming.receive(flags, kind, data, start, end)
-            return
+    def receive_unattached(self, channel: int, flags: int) -> None:
+        """Take a frame of a command on a channel without a session. Raises Violation."""
         self._check_agreed(channel, "a command")
-        if begins(flags):
+        if flags & BEGINS == BEGINS:
             self._transport.send(channel, _NOT_ATTACHED)
 
     def _check_agreed(self, channel: int, what: str) -> None:
@@ -522,7 +517,7 @@ class Sessions:
         """Take a control of the session class. Raises Violation."""
         transport = self._transport
         self._check_agreed(channel, control.NAME)
-        controls = self._attached.get(channel)
+        controls = self.attached.get(channel)
         name = missing(control, transport.config.dialect)
         if name and (controls is not None or isinstance(control, _ATTACHING)):
             raise framing_error(f"{control.NAME} without {name.replace('_', '-')}", "wire/struct-required")
