@@ -21,9 +21,18 @@ from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio._classic.endpoint.connection import EndpointModel
 from amqp_sansio._ground.deadlines import Deadlines
 from amqp_sansio._ground.invariants import ensure
-from amqp_sansio.amqp_0_10.codec.frames import CONTROL, CONTROL_TRACK, FRAME, FRAME_HEADER_SIZE, WHOLE
+from amqp_sansio.amqp_0_10.codec.frames import (
+    COMMAND,
+    COMMAND_TRACK,
+    CONTROL,
+    CONTROL_TRACK,
+    FRAME,
+    FRAME_HEADER_SIZE,
+    WHOLE,
+)
 from amqp_sansio.amqp_0_10.codec.sequence_set import SequenceSet
 from amqp_sansio.amqp_0_10.endpoint.channel import Transport
+from amqp_sansio.amqp_0_10.endpoint.incoming import Arriving
 from amqp_sansio.amqp_0_10.endpoint.session import Sessions
 from amqp_sansio.amqp_0_10.endpoint.session_state import SessionState
 from amqp_sansio.amqp_0_10.model.dtx import Branches
@@ -232,6 +241,15 @@ def _large_parts() -> Said:
     pair = _pair_0_10()
     Kept(pair.client).of[Transport][0].limits = Limits(bodies=-(1 << 40))
     return Kept(pair.client).of[Sessions][0].check
+
+
+def _ended_segment() -> Said:
+    pair = _pair_0_10()
+    piece = FRAME.pack(WHOLE & ~1, COMMAND, FRAME_HEADER_SIZE + 4, 0, COMMAND_TRACK, 0, 0) + bytes(4)
+    pair.client.receive_data(piece, pair.now)
+    pair.drain(Side.CLIENT)
+    Kept(pair.client).of[Arriving][0].assembly.ended = True
+    return pair.client.check
 
 
 def _many_channels() -> Said:
@@ -504,7 +522,6 @@ WIDER: Final = {
     "broker/model/broker.py": "amqp_sansio.broker.model",
     "_classic/model/connection.py": "amqp_sansio._classic",
     "frontends/amqp_1_0/frontend.py": "amqp_sansio.broker.frontends.amqp_1_0",
-    "amqp_0_10/endpoint/incoming.py": "amqp_sansio.amqp_0_10",
     "amqp_0_10/endpoint/session.py": "amqp_sansio.amqp_0_10.endpoint",
     "amqp_0_10/endpoint/session_state.py": "amqp_sansio.amqp_0_10",
     "amqp_1_0/endpoint/session.py": "amqp_sansio.amqp_1_0.endpoint",
@@ -550,6 +567,7 @@ TWO_FAULTS: Final[dict[str, Callable[[], Said]]] = {
     "none in `replay` is completed": _completed,
     "ids are in few ranges": _ranges,
     "`Limits.bodies` bounds what arrives": _large_parts,
+    "pieces are those of a segment under way": _ended_segment,
     "`Limits.channels` bounds channels": _many_channels,
     "publishes wait only in confirm mode": _unconfirmed,
     "`showing` has few that are gone": _cancelled_browsers,
