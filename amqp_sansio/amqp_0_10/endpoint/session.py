@@ -1,6 +1,6 @@
 """Session and Sessions: one end of a session while it's attached to a channel, and all sessions of a connection.
 
-0-10 part 1 section 3, classes 2 to 4. `FrameReader` reads what comes for them.
+0-10 part 1 section 3, classes 2 to 4.
 """
 
 from __future__ import annotations
@@ -12,22 +12,9 @@ from ..._ground.invariants import ensure
 from ...endpoint import Side
 from ...errors import LimitExceeded, LocalProtocolError
 from ..codec import records
-from ..codec.assembly import Assembly, joined, keep
 from ..codec.dialect import missing
-from ..codec.frames import (
-    BEGINS,
-    BODY,
-    COMMAND_TRACK,
-    CONTROL,
-    CONTROL_TRACK,
-    FRAME,
-    FRAME_HEADER_SIZE,
-    WHOLE,
-    malformed,
-    misplaced,
-)
+from ..codec.frames import BEGINS
 from ..codec.message import Message
-from ..codec.record import decode_control
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import DetachCode, framing_error, misuse
 from ..model.credit import BYTE, INFINITE, MESSAGE
@@ -39,9 +26,7 @@ from .session_controls import Controls
 from .session_state import SessionState
 
 if TYPE_CHECKING:
-    from ..._ground.receive_buffer import ReceiveBuffer
     from ...events import CloseReport, Pending
-    from ...limits import Limits
     from ..codec.record import Command, Control
     from ..codec.structs import Struct
     from ..model.execution import ExecutionError
@@ -58,10 +43,6 @@ _MOST_GRANTS: Final = 16
 _GRANT: Final = 300
 """More octets than a message.flow has."""
 _NOT_ATTACHED: Final = records.SessionDetached(b"", DetachCode.NOT_ATTACHED.value)
-_FLAGS: Final = "wire/frame-flags"
-_frame: Final = FRAME.unpack_from
-_ALL: Final = 1 << 62
-"""More octets than any stream has."""
 
 
 class Session:
@@ -558,114 +539,3 @@ class Sessions:
         self._requested = SessionRequested(channel, name, control.force)
         transport.wait("session")
         transport.events.append(self._requested)
-
-
-# Frames.
-
-
-class Partial:
-    """A control whose frames haven't all come."""
-
-    __slots__ = ("assembly", "parts", "size")
-
-    def __init__(self) -> None:
-        # Which frame must come next.
-        self.assembly = Assembly()
-        # The octets so far.
-        self.parts: list[bytes | bytearray] = []
-        # How many these are; `Limits.header` bounds them.
-        self.size = 0
-
-
-class FrameReader:
-    """Reads frames, and puts controls together that come in pieces."""
-
-    __slots__ = ("_buffer", "_limits", "_most", "_partials")
-
-    def __init__(self, buffer: ReceiveBuffer, limits: Limits, most: int) -> None:
-        # What arrived.
-        self._buffer = buffer
-        # Bounds of controls in several frames.
-        self._limits = limits
-        # The largest frame that may come, in octets, as agreed.
-        self._most = most
-        # By channel: the control whose frames haven't all come.
-        self._partials: dict[int, Partial] = {}
-
-    def agree(self, most: int) -> None:
-        """Take frames of so many octets from now on (connection.tune-ok)."""
-        self._most = most
-
-    def check(self) -> None:
-        """Check that controls in pieces are few, and counted. For tests; raises AssertionError."""
-        limits, where = self._limits, "controls in pieces"
-        ensure(len(self._partials) <= limits.channels + 1, where, "there is one on a channel", len(self._partials))
-        size = 0
-        for each in self._partials.values():
-            kept = sum(map(len, each.parts))
-            ensure(each.size == kept, where, "`size` counts the pieces", each.size, kept)
-            size += kept
-        ensure(size <= limits.bodies + limits.header, where, "`Limits` bounds the pieces", size)
-
-    def forget_controls(self) -> None:
-        """The controls whose frames haven't all come won't be put together."""
-        self._partials.clear()
-
-    def next(self) -> tuple[int, int, int, int, int] | None:
-        """The next frame's type, channel and flags, and where its payload begins and ends in the buffer's data.
-
-        None while octets are missing. Raises Violation.
-        """
-        buffer = self._buffer
-        if len(buffer.data) - buffer.pos < FRAME_HEADER_SIZE and not buffer.want(FRAME_HEADER_SIZE):
-            return None
-        pos = buffer.pos
-        flags, kind, size, spare, track, channel, tail = _frame(buffer.data, pos)
-        if (
-            flags > WHOLE
-            or kind > BODY
-            or not FRAME_HEADER_SIZE <= size <= self._most
-            or spare
-            or tail
-            or track != (CONTROL_TRACK if kind == CONTROL else COMMAND_TRACK)
-        ):
-            wrong = malformed(flags, kind, size, spare, track, tail)
-            if wrong is None and size > self._most:
-                wrong = "connection.tune-ok/max-frame-size", f"frame of {size} octets, {self._most} were agreed"
-            wrong = wrong or misplaced(kind, track)
-            assert wrong is not None
-            # Behind a frame with too small a size it can't be known where the next one begins.
-            buffer.skip(size if size >= FRAME_HEADER_SIZE else _ALL)
-            raise framing_error(wrong[1], wrong[0])
-        if len(buffer.data) - pos < size and not buffer.want(size):
-            return None
-        pos = buffer.pos
-        buffer.pos = pos + size
-        return kind, channel, flags, pos + FRAME_HEADER_SIZE, pos + size
-
-    def control(self, channel: int, flags: int, start: int, end: int) -> Control | None:
-        """The control that a frame ends; None while more frames of it are to come. Raises Violation, CodecError."""
-        partials, limits, data = self._partials, self._limits, self._buffer.data
-        partial = partials.get(channel)
-        if partial is None:
-            if flags == WHOLE:
-                return decode_control(data, start, end)
-            partial = Partial()
-        wrong = partial.assembly.step(flags, CONTROL)
-        if wrong:
-            partials.pop(channel, None)
-            raise framing_error(wrong, _FLAGS)
-        partial.size += end - start
-        partials[channel] = partial
-        if sum([each.size for each in partials.values()]) > limits.bodies:
-            raise framing_error("controls in pieces that are too large together")
-        if partial.size > limits.header:
-            raise framing_error(f"a control of more than {limits.header} octets")
-        keep(partial.parts, data[start:end])
-        if not partial.assembly.whole:
-            if len(partials) > limits.channels:
-                raise framing_error("controls on more channels than there are")
-            return None
-        partials.pop(channel, None)
-        octets = joined(partial.parts)
-        return decode_control(octets, 0, len(octets))
