@@ -301,6 +301,7 @@ class ObservedModel(ConnectionModel):
     def _drop(self, channel: ObservedChannel) -> None:
         """A channel is no more, as far as anybody saw."""
         self.drop_channel(channel.number)
+        self.doubtful.pop(channel.number, None)
         self.settled += channel.flush()
 
     def _make_room(self, present: int) -> None:
@@ -315,7 +316,6 @@ class ObservedModel(ConnectionModel):
                 self.put_last(number)
                 continue
             self._drop(channel)
-            self.doubtful.pop(number, None)
             self.assume()
             if len(self.channels) <= self.bounds.channels:
                 return
@@ -526,6 +526,7 @@ class ObservedModel(ConnectionModel):
         queue = None if step.answered is None else channel.asked.pop(step.answered.token, None)
         if queue is not None:
             channel.queues[step.method.consumer_tag] = queue
+            trim(channel.queues, self.bounds.consumers)
 
     def got_nothing(self, channel: ObservedChannel, client: bool, step: Step) -> None:
         if step.answered is not None:

@@ -527,6 +527,9 @@ class OpenMessages(Unrecorded):
             work = session.place
             if step.client and work is not session:
                 work.deferred += [(unit, word) for unit in _taken(work.deliveries, transfers)]
+                above = max(0, len(work.deferred) - self.limits.unsettled)
+                self._end([unit for unit, _ in work.deferred[:above]])
+                del work.deferred[:above]
             for waiting in [session.deliveries] if step.client else session.published():
                 self._settle(_taken(waiting, transfers), word)
 
