@@ -39,6 +39,7 @@ def assert_bounded(step: Step, at_large: bool, least: int = 0) -> None:
         step(at)
     talk = step(warm + more)
     assert memory(talk) <= before * 1.05 + 1024
+    talk.observer.check()
     assert talk.observer.held <= FEW.unparsed + FEW.bodies
     talk.events.clear()
 
