@@ -150,7 +150,8 @@ class Incoming:
 
     def receive(self, flags: int, kind: int, data: bytes, start: int, end: int) -> None:
         """Take the frame of a command, whose payload is `data[start:end]`. Raises Violation for the connection."""
-        if self._channel.report is not None:
+        channel = self._channel
+        if channel.report is not None or channel.goes_by:
             # The session has ended here; what was under way to it goes by.
             return
         arriving = self._arriving

@@ -554,6 +554,20 @@ def test_frames_without_octets_cost_nothing(side: Side) -> None:
     assert arriving.held == 802 + len(raw.segment(0x0401, b"\x01d"))
 
 
+@pytest.mark.parametrize("what", [frames(amqp.FileOpen("x", 1)), raw.sync()], ids=["call", "sync"])
+def test_a_client_that_waits_to_be_detached_takes_no_more_than_before(what: bytes) -> None:
+    """A broken limit can't end a session that is being detached: what comes then isn't taken."""
+    facing = limited(CLIENT, unsettled=8)
+    facing.feed(frames(amqp.FileOpen("first", 1)))
+    state = facing.session._state
+    facing.session.detach()
+    facing.settle()
+    for _ in range(50):
+        facing.feed(what)
+    facing.end.check()
+    assert state.receiving.next_id == state.waiting == 8 + 1
+
+
 @pytest.mark.parametrize("code", [0x0401, 0x0803])
 def test_a_command_whose_body_comes_in_many_frames_is_read_once(
     side: Side, code: int, monkeypatch: pytest.MonkeyPatch
