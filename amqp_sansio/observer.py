@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ._core.snapshot import Laid
 from ._ground.frame_head import FrameHead
+from ._ground.invariants import ensure
 from ._ground.layouts import OBSERVER
 from ._watching.holders import Consumer, Holder
 from ._watching.observation import Identified, Observed, ObserverEvent, Setting, Skipped, Violation
@@ -292,6 +294,30 @@ class Observer(Laid):
         held = self._held_size + sum([len(each[1]) for each in arrivals])
         held += _ARRIVAL * max(0, len(arrivals) - 1)
         return held + (self._machine.held if self._machine is not None else 0)
+
+    def check(self) -> None:
+        """Check that what the observer keeps is within `limits`, is counted right and fits together.
+
+        What it was told may break any rule of the protocol: it says nothing of that. It looks at everything that is
+        kept, so it is for tests, when all events were taken. Raises AssertionError, which names the object, the
+        invariant, and what is there instead.
+        """
+        where = "an observer"
+        labels, held, machine = self._labels, self._held, self._machine
+        ensure(len(labels) <= 2, where, "there are two senders at most", labels)
+        strange = [label for label in (*self._heads, *self._scouts) if label not in labels]
+        ensure(not strange, where, "what is known of senders is of these two", strange)
+        times = sum([not _joins(one, other) for one, other in pairwise(held)])
+        octets = sum([len(each[1]) for each in held]) + _ARRIVAL * times
+        ensure(
+            self._held_size == octets, where, "`_held_size` counts the arrivals that are held", self._held_size, octets
+        )
+        ensure(octets <= self.limits.unparsed, where, "`Limits.unparsed` bounds the arrivals that are held", octets)
+        ensure(machine is None or not held, where, "arrivals are held until the version is known", len(held))
+        idle = machine is not None and not self._arrivals
+        ensure(idle or not self._idle, where, "it's idle when the version's observer has all arrivals")
+        if machine is not None:
+            machine.check()
 
     def _check(self, sender: str) -> None:
         if self._finished:

@@ -327,7 +327,8 @@ class BaseConnection(Generic[_C]):
         self._out.check()
         where = repr(self)
         buffer = self._buffer
-        held = len(buffer.data) - buffer.pos + buffer.held
+        buffer.check(where)
+        held = len(buffer)
         ensure(held <= self._unparsed, where, "`Limits.unparsed` bounds the octets that wait to be parsed", held)
         ensure(not (self._opened and self._lost), where, "no connection is open without its transport")
         told = self._report is None or self._close_hint is not _KEEP

@@ -8,21 +8,21 @@ from typing import Final
 
 CLASSIC: Final = 1523004254
 """A connection of 0-8 or 0-9-1."""
-AMQP_0_10: Final = 2045119495
+AMQP_0_10: Final = 2295378451
 """A connection of 0-10."""
 AMQP_1_0: Final = 2410795431
 """A connection of 1.0."""
 SESSION_0_10: Final = 3779188999
 """The state of a detached session of 0-10."""
-OBSERVER: Final = 1742234592
+OBSERVER: Final = 1232950356
 """An observer of any version."""
-LIFECYCLE: Final = 1322913091
+LIFECYCLE: Final = 87630436
 """A lifecycle of messages."""
-REPLAY: Final = 3074015288
+REPLAY: Final = 498354003
 """A replay of a flow into tables."""
 REASSEMBLER: Final = 2446363818
 """A reassembler of TCP streams."""
-BROKER: Final = 1097441074
+BROKER: Final = 1312221963
 """A broker with its clients."""
 
 __all__ = [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from .invariants import ensure
+
 _SMALL: Final = 512
 """Arrivals of fewer octets are collected."""
 _COPIED: Final = 8192
@@ -189,6 +191,13 @@ class ReceiveBuffer:
         self.held = 0
         self.need = 0
         self.skipping = 0
+
+    def check(self, where: object) -> None:
+        """Check the invariants of the octets that wait, which `where` names. For tests; raises AssertionError."""
+        parts = sum(map(len, self.parts))
+        ensure(self.held == parts, where, "`held` counts the octets of `parts`", self.held, parts)
+        ensure(0 <= self.pos <= len(self.data), where, "`pos` lies in `data`", self.pos, len(self.data))
+        ensure(not (self.skipping and len(self)), where, "nothing waits while octets are dropped", self.skipping)
 
     def __getstate__(self) -> tuple[object, ...]:
         octets = b"".join((self.data[self.pos :], *self.parts))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
+from .._ground.invariants import ensure
 from ..endpoint import Side
 from .observation import Observed, Skipped
 from .settlements import AT_ONCE, SETTLED, STAGED, TOLD
@@ -271,6 +272,31 @@ class Holders:
         self.now_ns = 0
         # Deliveries that aren't settled, by the number of their unit, the oldest first.
         self._held: dict[int, _Held] = {}
+
+    def check(self) -> None:
+        """Check that deliveries are counted where they are held, and that all is bounded. Raises AssertionError."""
+        limits, where = self.limits, "the account of holders"
+        counts: dict[Consumer, int] = dict.fromkeys(self.known(), 0)
+        for held in self._held.values():
+            counts[held.consumer] = counts.get(held.consumer, 0) + 1
+        groups: dict[Group, int] = dict.fromkeys(self.groups.values(), 0)
+        for consumer, count in counts.items():
+            name = f"consumer {consumer.name!r}"
+            ensure(
+                consumer.held == count, name, "`held` counts its deliveries that aren't settled", consumer.held, count
+            )
+            ensure(consumer.peak >= count, name, "`peak` is the most that it held", consumer.peak, count)
+            ensure(consumer.places >= 0, name, "`places` counts ways to it", consumer.places)
+            if consumer.limit is not None:
+                groups[consumer.group] = groups.get(consumer.group, 0) + count
+        for group, count in groups.items():
+            ensure(group.held == count, where, "`Group.held` counts what has a limit", group.held, count)
+            most = len(group.consumers)
+            ensure(most <= limits.consumers, where, "`Limits.consumers` bounds the consumers of a channel", most)
+        ensure(len(self.groups) <= limits.channels, where, "`Limits.channels` bounds groups", len(self.groups))
+        ensure(len(self.done) <= limits.consumers, where, "`Limits.consumers` bounds those that ended", len(self.done))
+        most = limits.channels * limits.unsettled
+        ensure(len(self._held) <= most, where, "`limits` bounds deliveries", len(self._held))
 
     def take(self, event: ObserverEvent) -> None:
         """Take the next event of the connection."""

@@ -9,6 +9,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from .._compiled import COMPILED
+from .._ground.invariants import ensure
 from .._ground.record import record
 from ..events import Event
 from ..versions import HEADER_BEGIN, HEADER_SIZE
@@ -194,6 +195,10 @@ class ObservedConnection(Protocol):
         """Octets of a side became no unit: the messages whose end can't be told any more."""
         ...
 
+    def check(self) -> None:
+        """Check what is kept, but no rule of the protocol. For tests; raises AssertionError."""
+        ...
+
 
 _M = TypeVar("_M", bound=ObservedConnection)
 
@@ -282,6 +287,17 @@ class BaseObserver(Generic[_D, _M]):
         """Octets held: unparsed ones, and messages under way."""
         return sum([direction.held for direction in self.directions]) + self.bodies
 
+    def check(self) -> None:
+        """Check that what is kept is bounded, counted right and fits together. For tests; raises AssertionError."""
+        where = f"an observer of {self.setting.version}"
+        held = sum([direction.check(self.most_under_way) for direction in self.directions])
+        ensure(self.bodies == held, where, "`bodies` counts the octets of messages under way", self.bodies, held)
+        most = self.limits.bodies + self.limits.header
+        ensure(held <= most, where, "`limits` bounds the octets of messages under way", held, most)
+        ensure(not self.faults, where, "broken rules are told with their unit", self.faults)
+        ensure(self.current in (None, *self.directions), where, "what is read next is one of both sides'")
+        self.model.check()
+
     def next(self) -> ObserverEvent | None:
         """The next event of what has come so far."""
         events = self.events
@@ -307,6 +323,11 @@ class BaseObserver(Generic[_D, _M]):
                 return events.popleft()
 
     # Each version has its own.
+
+    @property
+    def most_under_way(self) -> int:
+        """The most messages of one side that may be under way."""
+        raise NotImplementedError
 
     def fastpath(self, direction: _D, /) -> Observed | None:
         """The event of the unit that comes next, where it's a common one that is all there."""

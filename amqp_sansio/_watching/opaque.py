@@ -9,6 +9,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from .._core.hints import of_first_octets
+from .._ground.invariants import ensure
 from ..endpoint import Side
 from ..versions import HEADER_BEGIN, HEADER_SIZE
 from .observation import Identified, Observed, Skipped, Violation
@@ -55,6 +56,13 @@ class OpaqueObserver:
         # When the last octets arrived, in nanoseconds since 1970.
         self._at_ns = setting.at_ns
         self._events.append(Identified(setting.version, "", setting.client, setting.server, setting.by, setting.at_ns))
+
+    def check(self) -> None:
+        """Check what is kept of each side. For tests; raises AssertionError."""
+        for each in self._directions:
+            where = f"the unread octets of the {each.side.value}"
+            ensure(len(each.head) <= HEADER_SIZE, where, "no more than a header is kept", len(each.head))
+            ensure(each.skipped_from <= each.offset, where, "what was told has arrived", each.skipped_from, each.offset)
 
     def receive(self, client: bool, pieces: Sequence[bytes], times: Sequence[int]) -> bool:
         """Count octets; the first eight may be a protocol header. Return whether there may be an event."""

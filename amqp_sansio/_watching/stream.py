@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
+from .._ground.invariants import ensure
 from .._ground.receive_buffer import ReceiveBuffer
 from ..endpoint import Side
 
@@ -93,8 +95,16 @@ class FrameRecognizer:
         raise NotImplementedError
 
 
+class UnderWay(Protocol):
+    """A message whose frames haven't all come, as its direction sees it."""
+
+    held: int
+
+    def check(self, where: str) -> None: ...
+
+
 _K = TypeVar("_K")
-_C = TypeVar("_C")
+_C = TypeVar("_C", bound=UnderWay)
 
 
 class Direction(Generic[_K, _C]):
@@ -197,6 +207,29 @@ class Direction(Generic[_K, _C]):
         self.need = 1
         self.prefer = prefer
         self.held_to = 0
+
+    def check(self, most: int) -> int:
+        """Check what waits and what is under way, of which there are at most `most` messages; the octets of these.
+
+        For tests; raises AssertionError.
+        """
+        where = f"the octets of the {self.side.value}"
+        buffer, end = self.buffer, self.end
+        buffer.check(where)
+        behind = buffer.offset + len(buffer)
+        ensure(behind == end, where, "what waits ends where the last arrival does", behind, end)
+        ends = [self.mark_end, *[each for each, _ in self.marks]]
+        ensure(all([one < other for one, other in pairwise(ends)]), where, "`marks` are in order", ends)
+        known = ends[-1] == end or (ends[-1] < end and not len(buffer))
+        ensure(known, where, "each octet that waits has its time", ends[-1], end)
+        places = max(self.skip_from, self.held_to)
+        ensure(places <= end, where, "what was skipped or held has arrived", places, end)
+        contents = self.contents
+        ensure(self.mode == IN_FRAMES or not contents, where, "a message is under way in frames only", self.mode)
+        ensure(len(contents) <= most, where, "`limits` bounds the messages under way", len(contents))
+        for key, content in contents.items():
+            content.check(f"message {key} of {where}")
+        return sum([content.held for content in contents.values()])
 
     def frame_end(self) -> int:
         """The offset where the frame ends that has begun to arrive; 0 when there's none, or its size isn't known."""

@@ -15,21 +15,34 @@ from typing import Any, Final
 
 import pytest
 
-from amqp_sansio import AMQP_0_9_1, Limits, Side, Version
+from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Limits, Observer, Side, Version, amqp_1_0
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio._classic.endpoint.connection import EndpointModel
 from amqp_sansio._ground.deadlines import Deadlines
 from amqp_sansio._ground.invariants import ensure
-from amqp_sansio.amqp_0_10.codec.frames import CONTROL, CONTROL_TRACK, FRAME, FRAME_HEADER_SIZE, WHOLE
+from amqp_sansio.amqp_0_10.codec.frames import (
+    COMMAND,
+    COMMAND_TRACK,
+    CONTROL,
+    CONTROL_TRACK,
+    FRAME,
+    FRAME_HEADER_SIZE,
+    WHOLE,
+)
 from amqp_sansio.amqp_0_10.codec.sequence_set import SequenceSet
 from amqp_sansio.amqp_0_10.endpoint.channel import Transport
+from amqp_sansio.amqp_0_10.endpoint.incoming import Arriving
 from amqp_sansio.amqp_0_10.endpoint.session import Sessions
 from amqp_sansio.amqp_0_10.endpoint.session_state import SessionState
 from amqp_sansio.amqp_0_10.model.dtx import Branches
 from amqp_sansio.amqp_0_10.model.open_ids import OpenIds
+from amqp_sansio.amqp_0_10.observer import content as content_0_10
+from amqp_sansio.amqp_0_10.observer.open_messages import SessionMessages
 from amqp_sansio.amqp_1_0.model.connection import Half
 from amqp_sansio.amqp_1_0.model.states import Connection, Link
+from amqp_sansio.amqp_1_0.observer import content as content_1_0
+from amqp_sansio.amqp_1_0.observer.outcomes import ObservedDelivery, Outcomes, Transaction
 from amqp_sansio.broker import BrokerLimits, Hub
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import MOST_KEPT, register_of
 from amqp_sansio.broker.frontends.amqp_1_0.links import Termini
@@ -39,13 +52,19 @@ from amqp_sansio.broker.model.states import State
 from amqp_sansio.broker.model.vhost import VirtualHost
 from tests.kit import driving_1_0, driving_classic, hub_0_10, hub_1_0, pair_0_10, pair_1_0, play_0_10, play_1_0
 from tests.kit.broker_model import Model, content
+from tests.kit.conversations import CONVERSATIONS
 from tests.kit.driving import operations_of
 from tests.kit.harm import MANY, Kept, attributes, harms
 from tests.kit.hostiles import HOSTILES
 from tests.kit.hub_hostile import Stage
+from tests.kit.observing import take
 from tests.kit.pair_classic import Pair
+from tests.kit.small import small_limits
+from tests.kit.talk_0_10 import Talk010
+from tests.kit.talk_1_0 import Talk10
 
 ROOT: Final = Path(__file__).resolve().parents[2]
+OBSERVED: Final = small_limits(unparsed=200_000, bodies=200_000, channels=8, consumers=8, calls=8, unconfirmed=8)
 World = tuple[object, Callable[[], object]]
 """Where objects are reached from, and what checks all of them."""
 
@@ -190,6 +209,39 @@ def _hub(labels: tuple[str, ...], seed: int, size: int) -> Iterator[World]:
     yield stage.hub, stage.hub.check
 
 
+def _observed(version: Version, seed: int, shares: tuple[float, ...] = (1.0,), **options: Any) -> Iterator[World]:
+    """An observer of the beginning of a conversation; the last arrival of it may have come in part."""
+    arrivals = CONVERSATIONS[version](seed)
+    for share in shares:
+        observer = Observer(client=arrivals[0][0], accounts=True, limits=OBSERVED, **options)
+        whole = int(len(arrivals) * share)
+        for at, (sender, octets) in enumerate(arrivals[:whole]):
+            observer.receive_data(octets, sender, at)
+            take(observer)
+        if whole < len(arrivals):
+            sender, octets = arrivals[whole]
+            for half in (octets[: len(octets) // 2], octets[len(octets) // 2 : -1]):
+                whole += 1
+                observer.receive_data(half, sender, whole)
+            take(observer)
+        yield observer, observer.check
+
+
+def _undetected() -> Iterator[World]:
+    observer = Observer()
+    for at, octets in enumerate((b"AM", b"\1\0\0", b"\1")):
+        observer.receive_data(octets, "cs"[at % 2], at)
+        take(observer)
+    yield observer, observer.check
+
+
+def _opaque() -> Iterator[World]:
+    observer = Observer(client="c")
+    observer.receive_data(b"GET / HTTP/1.1", "c", 1)
+    take(observer)
+    yield observer, observer.check
+
+
 # What takes two faults, or a bound that no single harm passes: a world's root, and what is done to it. What is private
 # of an endpoint is looked up by name, since no other object may know it.
 
@@ -232,6 +284,89 @@ def _large_parts() -> Said:
     pair = _pair_0_10()
     Kept(pair.client).of[Transport][0].limits = Limits(bodies=-(1 << 40))
     return Kept(pair.client).of[Sessions][0].check
+
+
+def _ended_segment() -> Said:
+    pair = _pair_0_10()
+    piece = FRAME.pack(WHOLE & ~1, COMMAND, FRAME_HEADER_SIZE + 4, 0, COMMAND_TRACK, 0, 0) + bytes(4)
+    pair.client.receive_data(piece, pair.now)
+    pair.drain(Side.CLIENT)
+    Kept(pair.client).of[Arriving][0].assembly.ended = True
+    return pair.client.check
+
+
+def _seen(version: Version, share: float = 1.0) -> tuple[Kept, Said]:
+    """What an observer of the first part of a conversation keeps, and its check."""
+    (world,) = _observed(version, 1, (share,))
+    observer, check = world
+    return Kept(observer), check
+
+
+def _third_sender() -> Said:
+    kept, check = _seen(AMQP_0_10)
+    kept.of[Observer][0]._labels += ("another",)
+    return check
+
+
+def _long_head() -> Said:
+    (world,) = _opaque()
+    next(each for each in Kept(world[0]).objects if hasattr(each, "head")).head = bytes(9)
+    return world[1]
+
+
+def _whole_assembly() -> Said:
+    talk = (
+        Talk010().open().session().client(FRAME.pack(WHOLE & ~1, COMMAND, FRAME_HEADER_SIZE + 4, 0, 1, 0, 0) + bytes(4))
+    )
+    Kept(talk.observer).of[content_0_10.Content][0].assembly.whole = True
+    return talk.observer.check
+
+
+def _branch_without_part() -> Said:
+    xid = amqp.Xid(1, b"global", b"branch")
+    talk = Talk010().open().session().client(amqp.DtxSelect(), amqp.DtxStart(xid))
+    Kept(talk.observer).of[SessionMessages][0].parts.clear()
+    return talk.observer.check
+
+
+def _delivery_under_way() -> tuple[Kept, Said]:
+    talk = Talk10().open().session().sender()
+    talk.client(amqp_1_0.Transfer(0, delivery_id=0, delivery_tag=b"0", more=True))
+    return Kept(talk.observer), talk.observer.check
+
+
+def _lost_payload() -> Said:
+    kept, check = _delivery_under_way()
+    content = kept.of[content_1_0.Content][0]
+    content.parts = None
+    return check
+
+
+def _channel_without_handle() -> Said:
+    kept, check = _delivery_under_way()
+    kept.of[content_1_0.Direction][0].on[5] = {}
+    return check
+
+
+def _transaction() -> tuple[Transaction, Said]:
+    kept, check = _delivery_under_way()
+    found = Transaction(b"1", 1, None)
+    kept.of[Outcomes][0].transactions[1, b"1"] = found
+    check()
+    return found, check
+
+
+def _misplaced_transaction() -> Said:
+    found, check = _transaction()
+    found.key = b"2"
+    return check
+
+
+def _silent_member() -> Said:
+    found, check = _transaction()
+    link: Any = None
+    found.members[7] = ObservedDelivery(link, 0, b"0")
+    return check
 
 
 def _many_channels() -> Said:
@@ -481,10 +616,18 @@ def _lost_transaction() -> Said:
     return outgoing.front.coordination.check
 
 
+SHARES: Final = (1.0, 0.2, 0.4, 0.6, 0.8, 0.9)
 WORLDS: Final[dict[str, tuple[Callable[[], Iterator[World]], ...]]] = {
+    "_classic/observer": tuple([partial(_observed, AMQP_0_9_1, seed, SHARES) for seed in range(1, 5)]),
+    "amqp_0_10/observer": tuple([partial(_observed, AMQP_0_10, seed, SHARES) for seed in range(1, 5)]),
+    "amqp_1_0/observer": tuple([partial(_observed, AMQP_1_0, seed, SHARES) for seed in range(1, 5)]),
     "_classic": (partial(_classic, AMQP_0_9_1, 1), partial(_classic, AMQP_0_9_1, 4), _with_cancelled),
     "_core": (_unopened, partial(_classic, AMQP_0_9_1, 1)),
-    "_ground": (_deadlines,),
+    "_ground": (_deadlines, _unopened),
+    "_watching/opaque": (_opaque,),
+    "_watching/holders": (partial(_observed, AMQP_0_9_1, 1, SHARES), partial(_observed, AMQP_1_0, 1, SHARES)),
+    "_watching": (partial(_observed, AMQP_0_9_1, 1, SHARES),),
+    "observer": (_undetected, partial(_observed, AMQP_0_10, 1)),
     "amqp_0_10/endpoint": (_arriving, partial(_played_0_10, 3, Side.SERVER), partial(_played_0_10, 4, Side.SERVER)),
     "amqp_0_10/model/command_ids": (partial(_played_0_10, 3, Side.SERVER),),
     "amqp_0_10/model/dtx": (partial(_branches, 60), partial(_branches, 0)),
@@ -549,6 +692,15 @@ TWO_FAULTS: Final[dict[str, Callable[[], Said]]] = {
     "none in `replay` is completed": _completed,
     "ids are in few ranges": _ranges,
     "`Limits.bodies` bounds what arrives": _large_parts,
+    "pieces are those of a segment under way": _ended_segment,
+    "there are two senders at most": _third_sender,
+    "no more than a header is kept": _long_head,
+    "what is whole is no longer under way": _whole_assembly,
+    "each session of a branch has a part of it": _branch_without_part,
+    "either the payload is kept or its sections are": _lost_payload,
+    "no channel is in `on` without a handle": _channel_without_handle,
+    "each transaction is kept under its id": _misplaced_transaction,
+    "what is in a transaction says so": _silent_member,
     "`Limits.channels` bounds channels": _many_channels,
     "publishes wait only in confirm mode": _unconfirmed,
     "`showing` has few that are gone": _cancelled_browsers,

@@ -22,7 +22,7 @@ MANY: Final = 1_200
 _ALIKE: Final = 6
 """Objects of one class that are harmed."""
 _OFF: Final = (1, -1, 1 << 20, -(1 << 20), 1 << 40, -(1 << 40))
-_ROOMS: Final = ("model", "frontends", "endpoint", "_core", "_ground", "broker")
+_ROOMS: Final = ("model", "frontends", "endpoint", "observer", "_watching", "_core", "_ground", "broker")
 _APART: Final = ("amqp_sansio.broker.settings", "amqp_sansio.metrics")
 _PLAIN: Final = (int, str, bytes, float, bool, type(None))
 

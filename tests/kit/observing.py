@@ -91,6 +91,7 @@ class Conversation(ABC):
     def finish(self, by: str | None = "server") -> Self:
         """Nothing more comes: that side ended the transport, None: nobody knows who did."""
         self.now += SECOND
+        self.observer.check()
         self.observer.finish(self.now)
         if self._beside is not None:
             self._beside.finish(self.now)
@@ -98,6 +99,7 @@ class Conversation(ABC):
         how = "end-of-capture" if by is None else "fin"
         self.messages += self.lifecycle.finish(Transport(how, by, self.now, None if by is None else self.now))
         self._compare_consumers()
+        self.observer.check()
         return self
 
     def _compare_consumers(self) -> None:
@@ -265,8 +267,11 @@ def watch(observer: Observer, arrivals: Iterable[tuple[str, bytes | int, int]]) 
     for sender, what, at_ns in arrivals:
         arrive(observer, sender, what, at_ns)
         events += take(observer)
+    observer.check()
     observer.finish(at_ns)
-    return events + take(observer)
+    events += take(observer)
+    observer.check()
+    return events
 
 
 def driven(version: Version, operations: Iterable[Operation], observer: Observing) -> Driver:

@@ -52,6 +52,7 @@ def _seen(talk: Conversation, random: Random) -> list[object]:
         for piece in (what[:at], what[at:]):
             cut.receive_data(piece, sender, at_ns)
             found += map(repr, take(cut))
+            cut.check()
     for observer in (talk.observer, cut):
         machine: Any = observer._machine  # pyright: ignore[reportPrivateUsage]
         found.append(structure(getattr(machine, "model", None)))

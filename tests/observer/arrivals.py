@@ -74,6 +74,7 @@ def take_held(observer: Observer, arrivals: Arrivals, most: int) -> None:
         arrive(observer, *arrival)
         take(observer)
         assert observer.held <= most
+        observer.check()
 
 
 def last_identified(events: Sequence[ObserverEvent]) -> Identified:

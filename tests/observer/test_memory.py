@@ -39,6 +39,7 @@ def assert_bounded(step: Step, at_large: bool, least: int = 0) -> None:
         step(at)
     talk = step(warm + more)
     assert memory(talk) <= before * 1.05 + 1024
+    talk.observer.check()
     assert talk.observer.held <= FEW.unparsed + FEW.bodies
     talk.events.clear()
 
@@ -137,6 +138,9 @@ CLASSIC: dict[str, Callable[[Talk, int], Talk]] = {
     "consumers that nobody answers": lambda talk, at: talk.client(
         talk.named("basic.consume", queue="q", consumer_tag=f"tag {at}"), channel=1
     ),
+    "consumers that nobody cancels": lambda talk, at: talk.client(
+        talk.named("basic.consume", queue="q", consumer_tag=f"tag {at}"), channel=1
+    ).server(talk.named("basic.consume-ok", consumer_tag=f"tag {at}"), channel=1),
     "consumers of one tag": lambda talk, at: talk.client(
         talk.named("basic.consume", queue="q", consumer_tag="tag"), channel=1
     ),
@@ -202,6 +206,11 @@ AMQP_0_10: dict[str, Callable[[Talk010, int], Talk010]] = {
         talk.client(*([amqp_0_10.TxSelect()] if not at else []))
         .server(message("d", b"body", accept_mode=0))
         .client(amqp_0_10.MessageAccept(amqp_0_10.SequenceSet.of(at)))
+    ),
+    "accepts that nobody commits, and rejects behind them": lambda talk, at: (
+        talk.client(*([amqp_0_10.TxSelect()] if not at else []))
+        .server(message("d", b"body", accept_mode=0))
+        .client(*[kind(amqp_0_10.SequenceSet.of(at)) for kind in (amqp_0_10.MessageAccept, amqp_0_10.MessageReject)])
     ),
     "messages that nobody completes": lambda talk, at: talk.client(message("ex", b"body")),
     "deliveries that nobody accepts": lambda talk, at: talk.server(message("d", b"body", accept_mode=0)),

@@ -150,6 +150,11 @@ class ClassicObserver(Source):
         """The full id of a rule, in the version that is spoken."""
         return rule_id(self.dialect.version, name)
 
+    @property
+    def most_under_way(self) -> int:
+        """The most messages of one side that may be under way."""
+        return self.limits.channels
+
     def missed(self, direction: Direction) -> None:
         """Tell the model that something of a direction wasn't seen."""
         self.model.missed(direction.client)

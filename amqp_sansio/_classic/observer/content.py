@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._ground.invariants import ensure
 from ..._watching.stream import IN_FRAMES
 from ..._watching.stream import Direction as SharedDirection
 from ...endpoint import Side
@@ -64,6 +65,14 @@ class Content:
         self.properties: Any = None
         self.parts: list[bytes] | None = []
         self.faults: list[Fault] = []
+
+    def check(self, where: str) -> None:
+        """Check that what is kept is counted: `held` counts the method and properties, too. Raises AssertionError."""
+        kept = sum(map(len, self.parts or ()))
+        ensure(kept <= self.held, where, "`held` counts the octets that are kept", self.held, kept)
+        ensure(self.cut <= self.received, where, "octets that were not captured are octets of the body", self.cut)
+        whole = self.announced is not None and self.received >= self.announced
+        ensure(not whole, where, "what is whole is no longer under way", self.received, self.announced)
 
     def blame(self, broken: Violation, offset: int) -> None:
         """A frame of it breaks a rule."""

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from ..._ground.brevity import KEPT, trim
+from ..._ground.invariants import ensure
 from ..._ground.state_table import Table, TableEnum
 from ..._watching.holders import all_open
 from ..._watching.settlements import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, TOLD
@@ -126,6 +127,21 @@ class ObservedChannel(ChannelState):
         self.asked: dict[int | None, str] = {}
         self.staging: dict[bool, str] = {}
         self.staged: dict[tuple[bool, str], tuple[Any, int, str | None]] = {}
+
+    def check_kept(self, bounds: Limits) -> None:
+        """Check that what settles messages is bounded, and that a message waits in one place. Raises AssertionError."""
+        where = f"channel {self.number}, observed"
+        count = max(map(len, (self.held, self.posted, self.unconfirmed)))
+        ensure(count <= bounds.unconfirmed, where, "`Limits.unconfirmed` bounds publishes", count)
+        count = len(self.unsettled)
+        ensure(count <= bounds.unsettled, where, "`Limits.unsettled` bounds deliveries", count)
+        count = max(len(self.consumers), len(self.queues))
+        ensure(count <= bounds.consumers, where, "`Limits.consumers` bounds consumers and their queues", count)
+        count = max(map(len, (self.ending, self.asked, self.staged)))
+        ensure(count <= bounds.calls, where, "`Limits.calls` bounds what waits for an answer", count)
+        units = [*self.held, *self.posted, *self.unconfirmed.values(), *self.unsettled.values()]
+        units = [each for each in units if each is not None]
+        ensure(len(units) == len(set(units)), where, "a message waits in one place", units)
 
     def settlement_of_usual(self, consumer_tag: str) -> Settlements:
         """The settlement, as it is sent, of a delivery to a consumer that `take_usual_delivery` has taken."""
@@ -240,6 +256,21 @@ class ObservedModel(ConnectionModel):
         """The consumers that are open, if there are `accounts`; each event steps them."""
         return all_open(self.account)
 
+    def check(self) -> None:
+        """Check what is kept of each channel, but no rule of the protocol. Raises AssertionError."""
+        where, bounds = "the observed channels", self.bounds
+        count = len(self.channels)
+        # Those stay whose messages are under way, on either side, when there are too many.
+        ensure(count <= 4 * bounds.channels, where, "`Limits.channels` bounds channels", count)
+        for number, channel in self.observed.items():
+            ensure(channel.number == number, where, "each channel is kept under its number", number, channel.number)
+            channel.check_kept(bounds)
+        lost = [number for number in self.doubtful if number not in self.channels]
+        ensure(not lost, where, "what is doubtful is of channels that are kept", lost)
+        ensure(not self.tolerated, where, "broken rules are told with their unit", self.tolerated)
+        if self.account is not None:
+            self.account.check()
+
     def queue_of(self, number: int, tag: str) -> str | None:
         """The queue of a consumer."""
         channel = self._channel(number)
@@ -301,6 +332,7 @@ class ObservedModel(ConnectionModel):
     def _drop(self, channel: ObservedChannel) -> None:
         """A channel is no more, as far as anybody saw."""
         self.drop_channel(channel.number)
+        self.doubtful.pop(channel.number, None)
         self.settled += channel.flush()
 
     def _make_room(self, present: int) -> None:
@@ -315,7 +347,6 @@ class ObservedModel(ConnectionModel):
                 self.put_last(number)
                 continue
             self._drop(channel)
-            self.doubtful.pop(number, None)
             self.assume()
             if len(self.channels) <= self.bounds.channels:
                 return
@@ -526,6 +557,7 @@ class ObservedModel(ConnectionModel):
         queue = None if step.answered is None else channel.asked.pop(step.answered.token, None)
         if queue is not None:
             channel.queues[step.method.consumer_tag] = queue
+            trim(channel.queues, self.bounds.consumers)
 
     def got_nothing(self, channel: ObservedChannel, client: bool, step: Step) -> None:
         if step.answered is not None:

@@ -39,36 +39,35 @@ class Assembly:
     def step(self, flags: int, kind: int) -> str:
         """Take the next frame; "", or what its flags contradict, with nothing changed."""
         place = flags & (FIRST_SEGMENT | LAST_SEGMENT)
-        fault = self._begin(flags, kind) if flags & FIRST_FRAME else self._go_on(place, kind)
-        if fault:
-            return fault
+        if flags & FIRST_FRAME:
+            # Segments come in the order of their types, and only the first one says that it's the first.
+            fits = self.ended and kind > self.kind and (self.kind < 0) == (flags & FIRST_SEGMENT != 0)
+        else:
+            fits = not self.ended and kind == self.kind and place == self.place
+        if not fits:
+            return self._fault(flags, kind)
         self.kind = kind
         self.place = place
         self.ended = flags & LAST_FRAME != 0
         self.whole = self.ended and place & LAST_SEGMENT != 0
         return ""
 
-    def _begin(self, flags: int, kind: int) -> str:
+    def _fault(self, flags: int, kind: int) -> str:
+        """What the flags of a frame contradict that doesn't fit."""
         name = SEGMENTS[kind]
+        if not flags & FIRST_FRAME:
+            if self.ended:
+                return f"a {name} segment goes on that hasn't begun"
+            if kind != self.kind:
+                return f"a {name} segment goes on, a {SEGMENTS[self.kind]} segment is under way"
+            return f"the frames of a {name} segment disagree about its place"
         if not self.ended:
             return f"a {name} segment begins, the {SEGMENTS[self.kind]} segment before it has no last frame"
         if self.kind < 0:
-            return "" if flags & FIRST_SEGMENT else f"a {name} segment that isn't the first comes first"
+            return f"a {name} segment that isn't the first comes first"
         if flags & FIRST_SEGMENT:
             return f"a {name} segment is the first one behind another"
-        if kind <= self.kind:
-            return f"a {name} segment behind a {SEGMENTS[self.kind]} segment"
-        return ""
-
-    def _go_on(self, place: int, kind: int) -> str:
-        name = SEGMENTS[kind]
-        if self.ended:
-            return f"a {name} segment goes on that hasn't begun"
-        if kind != self.kind:
-            return f"a {name} segment goes on, a {SEGMENTS[self.kind]} segment is under way"
-        if place != self.place:
-            return f"the frames of a {name} segment disagree about its place"
-        return ""
+        return f"a {name} segment behind a {SEGMENTS[self.kind]} segment"
 
 
 def begins(flags: int) -> bool:

@@ -168,7 +168,18 @@ class Transport:
 class Channel:
     """The channel that a session is attached to (0-10 part 1 section 3.4.1.3)."""
 
-    __slots__ = ("_is_initiator", "max_frame", "name", "number", "ready", "report", "resuming", "state", "transport")
+    __slots__ = (
+        "_is_initiator",
+        "goes_by",
+        "max_frame",
+        "name",
+        "number",
+        "ready",
+        "report",
+        "resuming",
+        "state",
+        "transport",
+    )
 
     def __init__(self, transport: Transport, number: int, name: bytes, *, initiator: bool) -> None:
         # The connection's, shared by all its channels.
@@ -187,6 +198,9 @@ class Channel:
         self.resuming = False
         # Why the session has ended here; None before.
         self.report: CloseReport | None = None
+        # Whether the peer's commands go by, as if they hadn't come: one broke a rule while this end waited for the
+        # answer to its detach. There's no way to say so then, and what is taken has no bound any more.
+        self.goes_by = False
         # Whether this end sent session.attach: the table names the two sides by that.
         self._is_initiator = initiator
 
@@ -212,6 +226,10 @@ class Channel:
             return False
         self.state = after
         return True
+
+    def ignore(self) -> None:
+        """Take no more commands of the peer on this attachment."""
+        self.goes_by = True
 
     def check(self) -> None:
         """Raise EndpointClosed when the session or its connection has ended."""

@@ -1,15 +1,32 @@
-"""Connection: one end of an AMQP 0-10 connection as a pure value (0-10 part 1 section 4, class 1)."""
+"""Connection: one end of an AMQP 0-10 connection as a pure value (0-10 part 1 section 4, class 1).
+
+`FrameReader` reads what comes for it.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from ..._ground import layouts
+from ..._ground.invariants import ensure
 from ...endpoint import Role
 from ...errors import CodecError, EndpointClosed, LocalProtocolError
 from ...events import NEED_DATA, PAUSED, Signal
 from ...versions import AMQP_0_10, Version
-from ..codec.frames import CONTROL, MIN_MAX_FRAME_SIZE
+from ..codec.assembly import Assembly, joined, keep
+from ..codec.frames import (
+    BODY,
+    COMMAND_TRACK,
+    CONTROL,
+    CONTROL_TRACK,
+    FRAME,
+    FRAME_HEADER_SIZE,
+    MIN_MAX_FRAME_SIZE,
+    WHOLE,
+    malformed,
+    misplaced,
+)
+from ..codec.record import decode_control
 from ..codec.records import ConnectionClose, ConnectionCloseOk, ConnectionHeartbeat
 from ..codec.violation import DetachCode, Violation, framing_error
 from ..model.states import CONNECTION
@@ -17,10 +34,12 @@ from ..model.states import Connection as State
 from .channel import Transport
 from .config import Config, check_config
 from .handshake import CLOSING, INPUTS, Handshake, name_in_class
-from .session import FrameReader, Sessions
+from .session import Sessions
 
 if TYPE_CHECKING:
+    from ..._ground.receive_buffer import ReceiveBuffer
     from ...events import CloseReport, Event
+    from ...limits import Limits
     from ..codec.record import Control
     from .session import Session
     from .session_state import SessionState
@@ -28,6 +47,10 @@ if TYPE_CHECKING:
 _CLASS: Final = 1
 _SESSION_CLASS: Final = 2
 _HEADERS: Final = (State.START, State.HEADER_SENT)
+_FLAGS: Final = "wire/frame-flags"
+_frame: Final = FRAME.unpack_from
+_ALL: Final = 1 << 62
+"""More octets than any stream has."""
 
 
 class Connection(Handshake):
@@ -77,20 +100,14 @@ class Connection(Handshake):
         events = self._events
         if events:
             return events.popleft()
-        signal: Signal = NEED_DATA
-        transport = self._transport
-        route = transport.route
+        route = self._transport.route
         if route is not None and self._waiting_for is None:
             event = route[0].fast_event()
             if event is not None:
                 return event
-        while self._waiting_for is None and (transport.crowded is None or transport.takes_more()):
-            if not self._receive_unit():
-                break
-            if events:
-                return events.popleft()
-        else:
-            signal = PAUSED
+        signal = self._receive()
+        if events:
+            return events.popleft()
         return signal if self._ending is None else self._end_of_octets(signal)
 
     def connection_lost(self, reason: str, now: float) -> None:
@@ -179,32 +196,43 @@ class Connection(Handshake):
     def _offset_of_unit(self) -> int:
         return self._unit_offset
 
-    def _receive_unit(self) -> bool:
-        """Parse and apply one unit; False while octets are missing or nothing more is taken."""
-        buffer = self._buffer
-        if self._state is State.END or (buffer.need and len(buffer) < buffer.need):
-            return False
-        self._unit_offset = buffer.consumed + buffer.pos
-        channel: int | None = None
-        try:
-            if self._state in _HEADERS:
-                return self._receive_header()
-            frame = self._frames.next()
-            if frame is None:
-                return False
-            kind, channel, flags, start, end = frame
-            if kind == CONTROL:
-                control = self._frames.control(channel, flags, start, end)
-                if control is not None:
-                    self._take_control(channel, control)
-            elif self._state is State.OPEN:
-                self._sessions.receive(channel, flags, kind, buffer.data, start, end)
-            elif self._state not in CLOSING:
-                raise framing_error(f"a command while the connection is {self._state.value}")
-        except (Violation, CodecError, LocalProtocolError) as error:
-            if channel is None or not self._sessions.is_leaving(channel):
-                self._fail(error)
-        return True
+    def _receive(self) -> Signal:
+        """Parse and apply units until one gives an event, octets are missing, or the application must act first."""
+        buffer, events, transport = self._buffer, self._events, self._transport
+        attached = self._sessions.attached
+        while not events:
+            if self._waiting_for is not None or not (transport.crowded is None or transport.takes_more()):
+                return PAUSED
+            state = self._state
+            if state is State.END or (buffer.need and len(buffer) < buffer.need):
+                break
+            self._unit_offset = buffer.consumed + buffer.pos
+            channel: int | None = None
+            try:
+                if state in _HEADERS:
+                    if not self._receive_header():
+                        break
+                    continue
+                frame = self._frames.next()
+                if frame is None:
+                    break
+                kind, channel, flags, start, end = frame
+                if kind == CONTROL:
+                    control = self._frames.control(channel, flags, start, end)
+                    if control is not None:
+                        self._take_control(channel, control)
+                elif state is State.OPEN:
+                    controls = attached.get(channel)
+                    if controls is None:
+                        self._sessions.receive_unattached(channel, flags)
+                    else:
+                        controls.incoming.receive(flags, kind, buffer.data, start, end)
+                elif state not in CLOSING:
+                    raise framing_error(f"a command while the connection is {state.value}")
+            except (Violation, CodecError, LocalProtocolError) as error:
+                if channel is None or not self._sessions.is_leaving(channel):
+                    self._fail(error)
+        return NEED_DATA
 
     def _take_control(self, channel: int, control: Control) -> None:
         """A control has come. Raises Violation."""
@@ -224,3 +252,114 @@ class Connection(Handshake):
         elif kind is not ConnectionHeartbeat:
             self._step(self.role.other, name)
             self._receive_opening(control)
+
+
+# Frames.
+
+
+class Partial:
+    """A control whose frames haven't all come."""
+
+    __slots__ = ("assembly", "parts", "size")
+
+    def __init__(self) -> None:
+        # Which frame must come next.
+        self.assembly = Assembly()
+        # The octets so far.
+        self.parts: list[bytes | bytearray] = []
+        # How many these are; `Limits.header` bounds them.
+        self.size = 0
+
+
+class FrameReader:
+    """Reads frames, and puts controls together that come in pieces."""
+
+    __slots__ = ("_buffer", "_limits", "_most", "_partials")
+
+    def __init__(self, buffer: ReceiveBuffer, limits: Limits, most: int) -> None:
+        # What arrived.
+        self._buffer = buffer
+        # Bounds of controls in several frames.
+        self._limits = limits
+        # The largest frame that may come, in octets, as agreed.
+        self._most = most
+        # By channel: the control whose frames haven't all come.
+        self._partials: dict[int, Partial] = {}
+
+    def agree(self, most: int) -> None:
+        """Take frames of so many octets from now on (connection.tune-ok)."""
+        self._most = most
+
+    def check(self) -> None:
+        """Check that controls in pieces are few, and counted. For tests; raises AssertionError."""
+        limits, where = self._limits, "controls in pieces"
+        ensure(len(self._partials) <= limits.channels + 1, where, "there is one on a channel", len(self._partials))
+        size = 0
+        for each in self._partials.values():
+            kept = sum(map(len, each.parts))
+            ensure(each.size == kept, where, "`size` counts the pieces", each.size, kept)
+            size += kept
+        ensure(size <= limits.bodies + limits.header, where, "`Limits` bounds the pieces", size)
+
+    def forget_controls(self) -> None:
+        """The controls whose frames haven't all come won't be put together."""
+        self._partials.clear()
+
+    def next(self) -> tuple[int, int, int, int, int] | None:
+        """The next frame's type, channel and flags, and where its payload begins and ends in the buffer's data.
+
+        None while octets are missing. Raises Violation.
+        """
+        buffer = self._buffer
+        if len(buffer.data) - buffer.pos < FRAME_HEADER_SIZE and not buffer.want(FRAME_HEADER_SIZE):
+            return None
+        pos = buffer.pos
+        flags, kind, size, spare, track, channel, tail = _frame(buffer.data, pos)
+        if (
+            flags > WHOLE
+            or kind > BODY
+            or not FRAME_HEADER_SIZE <= size <= self._most
+            or spare
+            or tail
+            or track != (CONTROL_TRACK if kind == CONTROL else COMMAND_TRACK)
+        ):
+            wrong = malformed(flags, kind, size, spare, track, tail)
+            if wrong is None and size > self._most:
+                wrong = "connection.tune-ok/max-frame-size", f"frame of {size} octets, {self._most} were agreed"
+            wrong = wrong or misplaced(kind, track)
+            assert wrong is not None
+            # Behind a frame with too small a size it can't be known where the next one begins.
+            buffer.skip(size if size >= FRAME_HEADER_SIZE else _ALL)
+            raise framing_error(wrong[1], wrong[0])
+        if len(buffer.data) - pos < size and not buffer.want(size):
+            return None
+        pos = buffer.pos
+        buffer.pos = pos + size
+        return kind, channel, flags, pos + FRAME_HEADER_SIZE, pos + size
+
+    def control(self, channel: int, flags: int, start: int, end: int) -> Control | None:
+        """The control that a frame ends; None while more frames of it are to come. Raises Violation, CodecError."""
+        partials, limits, data = self._partials, self._limits, self._buffer.data
+        partial = partials.get(channel)
+        if partial is None:
+            if flags == WHOLE:
+                return decode_control(data, start, end)
+            partial = Partial()
+        wrong = partial.assembly.step(flags, CONTROL)
+        if wrong:
+            partials.pop(channel, None)
+            raise framing_error(wrong, _FLAGS)
+        partial.size += end - start
+        partials[channel] = partial
+        if sum([each.size for each in partials.values()]) > limits.bodies:
+            raise framing_error("controls in pieces that are too large together")
+        if partial.size > limits.header:
+            raise framing_error(f"a control of more than {limits.header} octets")
+        keep(partial.parts, data[start:end])
+        if not partial.assembly.whole:
+            if len(partials) > limits.channels:
+                raise framing_error("controls on more channels than there are")
+            return None
+        partials.pop(channel, None)
+        octets = joined(partial.parts)
+        return decode_control(octets, 0, len(octets))

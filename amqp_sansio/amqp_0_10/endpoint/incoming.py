@@ -14,9 +14,19 @@ from ...endpoint import Side
 from ...errors import CodecError, LocalProtocolError
 from ...events import Accepted, Settled
 from ..codec import records
-from ..codec.assembly import Assembly, begins, joined, keep
+from ..codec.assembly import Assembly, joined, keep
 from ..codec.dialect import missing, understood
-from ..codec.frames import BODY, BODY_FRAME, COMMAND, FIRST_ALONE, FRAME_HEADER_SIZE, HEADER_FRAME, PLACE, SEGMENTS
+from ..codec.frames import (
+    BEGINS,
+    BODY,
+    BODY_FRAME,
+    COMMAND,
+    FIRST_ALONE,
+    FRAME_HEADER_SIZE,
+    HEADER_FRAME,
+    PLACE,
+    SEGMENTS,
+)
 from ..codec.message import Headers
 from ..codec.record import decode_command
 from ..codec.sequence_set import SequenceSet
@@ -63,6 +73,7 @@ class Arriving:
     __slots__ = (
         "assembly",
         "body",
+        "body_size",
         "command",
         "decoded",
         "header",
@@ -71,7 +82,7 @@ class Arriving:
         "new",
         "number",
         "octets",
-        "pieces",
+        "parts",
         "sync",
         "told",
     )
@@ -83,23 +94,25 @@ class Arriving:
         self.number = number
         # Whether it wasn't executed before: of another that a replay sends again nothing is wanted.
         self.new = new
-        # The pieces of its command segment.
-        self.command: list[bytes | bytearray] = []
-        # The pieces of its header segment.
-        self.header: list[bytes | bytearray] = []
-        # The pieces of its body that weren't told.
-        self.body: list[bytes | bytearray] = []
-        # How many have come, those that aren't kept included.
+        # Its command segment, once that has ended.
+        self.command = b""
+        # Its header segment, once that has ended.
+        self.header = b""
+        # Its body segment, once that has ended, without what was told of it.
+        self.body = b""
+        # The pieces of the segment that hasn't ended, without what was told of a body.
+        self.parts: list[bytes | bytearray] = []
+        # How many octets have come, those that aren't kept included.
         self.octets = 0
         # How many of them are kept here: `Transport.bodies` counts them.
         self.held = 0
         # Octets of the body so far, kept or told; `Limits.message` bounds them.
-        self.pieces = 0
+        self.body_size = 0
         # Whether its message is told in pieces: MessageBegun is out, and BodyReceived follows.
         self.told = False
         # The octets of its command frame, if that is one frame: the shortcut knows the next message by them.
         self.lead = b""
-        # Its command, once that segment is whole.
+        # Its command, once somebody has asked for it.
         self.decoded: Command[object] | None = None
         # Whether the sender wants to hear of its execution at once (session.header).
         self.sync = False
@@ -137,6 +150,10 @@ class Incoming:
 
     def receive(self, flags: int, kind: int, data: bytes, start: int, end: int) -> None:
         """Take the frame of a command, whose payload is `data[start:end]`. Raises Violation for the connection."""
+        channel = self._channel
+        if channel.report is not None or channel.goes_by:
+            # The session has ended here; what was under way to it goes by.
+            return
         arriving = self._arriving
         try:
             if arriving is None:
@@ -160,7 +177,7 @@ class Incoming:
         receiving = self._state.receiving
         if receiving.point is None:
             raise receiving.unknown_ids(self._state.name)
-        if not begins(flags):
+        if flags & BEGINS != BEGINS:
             text = f"a frame of a {SEGMENTS[kind]} segment, where no command has begun"
             raise framing_error(text, "session.command-point/zero-offset")
         if kind != COMMAND:
@@ -168,42 +185,50 @@ class Incoming:
         return Arriving(*receiving.arrive())
 
     def _add(self, arriving: Arriving, kind: int, octets: bytes) -> None:
-        """Keep a piece of a command, within the limits. Raises Violation."""
-        arriving.octets += len(octets)
+        """Keep a piece of a command, within the limits, or tell one of a large body. Raises Violation."""
+        size = len(octets)
+        arriving.octets += size
         if not arriving.new:
             return
-        if kind == BODY:
-            self._add_body(arriving, octets)
-            return
-        if arriving.held + len(octets) > self._transport.limits.header:
-            raise self._too_large(arriving, f"before its body, Limits.header allows {self._transport.limits.header}")
-        self._hold(arriving, len(octets))
-        keep(arriving.command if kind == COMMAND else arriving.header, octets)
-
-    def _add_body(self, arriving: Arriving, octets: bytes) -> None:
-        limits = self._transport.limits
-        size = arriving.pieces + len(octets)
-        if size > limits.message:
-            raise self._too_large(arriving, f"of body, Limits.message allows {limits.message}")
-        arriving.pieces = size
-        above = self._transport.config.stream_above
-        if above is not None and size > above and self._streams(arriving) and not arriving.assembly.whole:
-            body = b"".join((*arriving.body, octets))
-            self._transport.events.append(BodyReceived(self._channel.number, arriving.number, body))
-            self._hold(arriving, -sum([len(each) for each in arriving.body]))
-            arriving.body = []
-            return
-        self._hold(arriving, len(octets))
-        keep(arriving.body, octets)
-
-    def _hold(self, arriving: Arriving, octets: int) -> None:
-        """Count octets that are kept of a command, fewer than none for those let go. Raises Violation."""
         transport = self._transport
-        arriving.held += octets
-        transport.bodies += octets
-        most = transport.limits.bodies
-        if transport.bodies > most:
-            raise self._too_large(arriving, f"beside others that arrive, Limits.bodies allows {most}")
+        limits = transport.limits
+        if kind == BODY:
+            arriving.body_size += size
+            if arriving.body_size > limits.message:
+                raise self._too_large(arriving, f"of body, Limits.message allows {limits.message}")
+            above = transport.config.stream_above
+            streams = above is not None and arriving.body_size > above and self._streams(arriving)
+            if streams and not arriving.assembly.whole:
+                self._tell_piece(arriving, octets)
+                return
+        elif arriving.held + size > limits.header:
+            raise self._too_large(arriving, f"before its body, Limits.header allows {limits.header}")
+        arriving.held += size
+        transport.bodies += size
+        if transport.bodies > limits.bodies:
+            raise self._too_large(arriving, f"beside others that arrive, Limits.bodies allows {limits.bodies}")
+        parts = arriving.parts
+        if parts or not arriving.assembly.ended:
+            keep(parts, octets)
+            if not arriving.assembly.ended:
+                return
+            octets = joined(parts)
+            arriving.parts = []
+        if kind == COMMAND:
+            arriving.command = octets
+        elif kind == BODY:
+            arriving.body = octets
+        else:
+            arriving.header = octets
+
+    def _tell_piece(self, arriving: Arriving, octets: bytes) -> None:
+        """More of a body that is told in pieces: what is kept of it goes with it."""
+        body = b"".join((*arriving.parts, octets))
+        self._transport.events.append(BodyReceived(self._channel.number, arriving.number, body))
+        kept = len(body) - len(octets)
+        arriving.held -= kept
+        self._transport.bodies -= kept
+        arriving.parts = []
 
     def _streams(self, arriving: Arriving) -> bool:
         """Whether a message is told in pieces; it's told to begin once its body is too large. Raises Violation."""
@@ -211,7 +236,7 @@ class Incoming:
             command = self._decode(arriving)
             if not isinstance(command, records.MessageTransfer):
                 return False
-            headers = Headers(b"".join(arriving.header))
+            headers = Headers(arriving.header)
             self._check(command, headers, b"")
             self._take_transfer(arriving.number, command, headers, 0, 0)
             event = MessageBegun(self._channel.number, arriving.number, command, headers, arriving.sync)
@@ -226,10 +251,12 @@ class Incoming:
         return exception(execution.RESOURCE_LIMIT_EXCEEDED, text)
 
     def _decode(self, arriving: Arriving) -> Command[object]:
-        """The command of the first segment. Raises Violation: command-invalid."""
-        octets = joined(arriving.command)
+        """The command of the first segment, read once. Raises Violation: command-invalid."""
+        command = arriving.decoded
+        if command is not None:
+            return command
         try:
-            command, arriving.sync = decode_command(octets, 0, len(octets))
+            command, arriving.sync = decode_command(arriving.command, 0, len(arriving.command))
         except CodecError as error:
             raise _invalid(error) from error
         if self._state.side is Side.SERVER:
@@ -241,23 +268,29 @@ class Incoming:
         """A command has come as a whole: execute it, unless it was before (the idempotence barrier)."""
         if not arriving.new:
             return
-        command = arriving.decoded
+        number = arriving.number
         try:
-            if command is None:
-                command = self._decode(arriving)
-            body = joined(arriving.body)
+            command = self._decode(arriving)
+            body = arriving.body
             if arriving.told:
                 self._end_message(arriving, body)
                 return
-            headers = Headers(joined(arriving.header))
-            self._execute(arriving, command, headers, body)
-            if arriving.lead and isinstance(command, records.MessageTransfer):
+            headers = Headers(arriving.header)
+            self._check(command, headers, body)
+            if isinstance(command, records.MessageTransfer):
+                self._take_transfer(number, command, headers, len(headers.raw) + len(body), len(body))
+                has_body = arriving.assembly.kind == BODY
+                event = MessageReceived(self._channel.number, number, command, headers, body, arriving.sync, has_body)
+                self._tell(number, event, len(body))
                 lead = arriving.lead
-                self._transport.route = (self, lead, len(lead), command, arriving.sync)
+                if lead:
+                    self._transport.route = (self, lead, len(lead), command, arriving.sync)
+            else:
+                self._execute(arriving, command, headers, body)
         except Violation as violation:
-            self._fail(violation, arriving.number, command)
+            self._fail(violation, number, arriving.decoded)
         except CodecError as error:
-            self._fail(_invalid(error), arriving.number, command)
+            self._fail(_invalid(error), number, arriving.decoded)
 
     @property
     def arriving(self) -> int | None:
@@ -271,10 +304,11 @@ class Incoming:
         if arriving is None:
             return 0
         where = f"command {arriving.number} of session {self._state.name!r}"
-        parts = (*arriving.command, *arriving.header, *arriving.body)
-        kept = sum(map(len, parts))
+        parts = arriving.parts
+        kept = sum(map(len, (arriving.command, arriving.header, arriving.body, *parts)))
         ensure(kept == arriving.held, where, "`held` counts the octets that are kept", arriving.held, kept)
         ensure(all(parts), where, "no piece is empty", len(parts))
+        ensure(not (parts and arriving.assembly.ended), where, "pieces are those of a segment under way", len(parts))
         ensure(kept <= arriving.octets, where, "no more is kept than has come", kept, arriving.octets)
         return kept
 
@@ -361,16 +395,9 @@ class Incoming:
 
     def _execute(self, arriving: Arriving, command: Any, headers: Headers, body: bytes) -> None:
         """Do the commands that the core can do itself, report the others. Raises Violation."""
-        self._check(command, headers, body)
         state, channel = self._state, self._channel
         number, sync = arriving.number, arriving.sync
         kind = command.__class__
-        if kind is records.MessageTransfer:
-            self._take_transfer(number, command, headers, len(headers.raw) + len(body), len(body))
-            has_body = arriving.assembly.kind == BODY
-            event = MessageReceived(channel.number, number, command, headers, body, sync, has_body)
-            self._tell(number, event, len(body))
-            return
         state.step(state.side.other, command, len(body))
         at_once = self._AT_ONCE.get(kind)
         if at_once is not None:
@@ -405,7 +432,7 @@ class Incoming:
     def _end_message(self, arriving: Arriving, octets: bytes) -> None:
         """The last piece of a message that was told to begin has come. Raises Violation."""
         state, number = self._state, arriving.number
-        size = arriving.pieces + sum([len(each) for each in arriving.header])
+        size = arriving.body_size + len(arriving.header)
         event = state.executing.get(number)
         if isinstance(event, MessageBegun):
             destination = event.transfer.destination or ""
@@ -414,7 +441,7 @@ class Incoming:
                 body = size - len(event.headers.raw)
                 if balance.bodies is not None and balance.bodies < body:
                     raise balance.overrun(destination, size)
-                balance.spend_octets(size, body)
+                balance.spend(size, body, messages=0)
         state.came_in_parts(number, size)
         self._transport.events.append(BodyReceived(self._channel.number, number, octets, last=True))
 
@@ -465,11 +492,9 @@ class Incoming:
             raise balance.overrun(destination, size)
         if state.side is Side.SERVER:
             self._check_user(headers)
-        if state.incoming.keeps(command):
-            state.incoming.check_room()
+        state.incoming.transfer(number, command)
         if balance is not None:
             balance.spend(size, body)
-        state.incoming.transfer(number, command)
 
     def _check_user(self, headers: Headers) -> None:
         """A user-id is that of who is logged in (rule message-properties.user-id.authentication)."""

@@ -1,6 +1,6 @@
 """Session and Sessions: one end of a session while it's attached to a channel, and all sessions of a connection.
 
-0-10 part 1 section 3, classes 2 to 4. `FrameReader` reads what comes for them.
+0-10 part 1 section 3, classes 2 to 4.
 """
 
 from __future__ import annotations
@@ -12,21 +12,9 @@ from ..._ground.invariants import ensure
 from ...endpoint import Side
 from ...errors import LimitExceeded, LocalProtocolError
 from ..codec import records
-from ..codec.assembly import Assembly, begins, joined, keep
 from ..codec.dialect import missing
-from ..codec.frames import (
-    BODY,
-    COMMAND_TRACK,
-    CONTROL,
-    CONTROL_TRACK,
-    FRAME,
-    FRAME_HEADER_SIZE,
-    WHOLE,
-    malformed,
-    misplaced,
-)
+from ..codec.frames import BEGINS
 from ..codec.message import Message
-from ..codec.record import decode_control
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import DetachCode, framing_error, misuse
 from ..model.credit import BYTE, INFINITE, MESSAGE
@@ -38,9 +26,7 @@ from .session_controls import Controls
 from .session_state import SessionState
 
 if TYPE_CHECKING:
-    from ..._ground.receive_buffer import ReceiveBuffer
     from ...events import CloseReport, Pending
-    from ...limits import Limits
     from ..codec.record import Command, Control
     from ..codec.structs import Struct
     from ..model.execution import ExecutionError
@@ -57,10 +43,6 @@ _MOST_GRANTS: Final = 16
 _GRANT: Final = 300
 """More octets than a message.flow has."""
 _NOT_ATTACHED: Final = records.SessionDetached(b"", DetachCode.NOT_ATTACHED.value)
-_FLAGS: Final = "wire/frame-flags"
-_frame: Final = FRAME.unpack_from
-_ALL: Final = 1 << 62
-"""More octets than any stream has."""
 
 
 class Session:
@@ -333,13 +315,13 @@ def _grants(destination: str, unit: int, value: int | None) -> list[records.Mess
 class Sessions:
     """The sessions of one connection, by their channels."""
 
-    __slots__ = ("_attached", "_free", "_named", "_requested", "_transport")
+    __slots__ = ("_free", "_named", "_requested", "_transport", "attached")
 
     def __init__(self, transport: Transport) -> None:
         # What all of them use of the connection.
         self._transport = transport
-        # By channel number: those that haven't left it.
-        self._attached: dict[int, Controls] = {}
+        # By channel number: those that haven't left it. The connection finds here what a frame is for.
+        self.attached: dict[int, Controls] = {}
         # Numbers of channels for new ones, the lowest first.
         self._free = FreeNumbers()
         self._named: dict[bytes, Controls] = {}
@@ -350,18 +332,18 @@ class Sessions:
     @property
     def channels(self) -> tuple[int, ...]:
         """The channels that have sessions."""
-        return tuple(self._attached)
+        return tuple(self.attached)
 
     def get(self, channel: int) -> Session | None:
         """The session on a channel."""
-        found = self._attached.get(channel)
+        found = self.attached.get(channel)
         return None if found is None else found.session
 
     def end(self, report: CloseReport) -> None:
         """The connection is over: so are the attachments of its sessions, and what isn't kept longer."""
-        for controls in list(self._attached.values()):
+        for controls in list(self.attached.values()):
             controls.end(controls.channel.report or report)
-        self._attached.clear()
+        self.attached.clear()
         self._named.clear()
         self._requested = None
 
@@ -370,16 +352,16 @@ class Sessions:
         transport, limits = self._transport, self._transport.limits
         where = f"sessions of a {transport.role.value}"
         held = 0
-        for number, controls in self._attached.items():
+        for number, controls in self.attached.items():
             channel = controls.channel
             ensure(channel.number == number, where, "each session is kept under its channel", number, channel.number)
             attached = channel.state is not Attachment.DETACHED
             ensure(attached, where, "no session is kept that has left its channel", number)
             controls.state.check(limits)
             held += controls.incoming.check()
-        count = len(self._attached)
+        count = len(self.attached)
         ensure(count <= limits.channels, where, "`Limits.channels` bounds sessions", count)
-        here = set(self._attached.values())
+        here = set(self.attached.values())
         lost = [name for name, each in self._named.items() if each not in here or each.state.name != name]
         ensure(not lost, where, "what has a name is a session of that name", lost)
         ensure(transport.bodies == held, where, "`bodies` counts what arrives", transport.bodies, held)
@@ -425,13 +407,13 @@ class Sessions:
 
     def _keep(self, controls: Controls) -> Session:
         session: Session = controls.session
-        self._attached[session.channel] = controls
+        self.attached[session.channel] = controls
         self._named[controls.state.name] = controls
         return session
 
     def _free_channel(self) -> int:
         most, asked = self._transport.owner.channel_max, self._requested
-        number = self._free.lowest(lambda each: each in self._attached or (asked is not None and asked.channel == each))
+        number = self._free.lowest(lambda each: each in self.attached or (asked is not None and asked.channel == each))
         if number < most:
             return number
         text = f"all {most} channels that were agreed are in use"
@@ -445,8 +427,8 @@ class Sessions:
     def _forget(self, controls: Controls) -> None:
         """A session has left its channel."""
         channel = controls.channel.number
-        if self._attached.get(channel) is controls:
-            del self._attached[channel]
+        if self.attached.get(channel) is controls:
+            del self.attached[channel]
             self._free.give_back(channel)
             if self._named.get(controls.state.name) is controls:
                 del self._named[controls.state.name]
@@ -497,19 +479,13 @@ class Sessions:
 
     def is_leaving(self, channel: int) -> bool:
         """Whether a session has sent its detach on a channel: what it can't take any more goes by."""
-        controls = self._attached.get(channel)
+        controls = self.attached.get(channel)
         return controls is not None and controls.channel.is_leaving
 
-    def receive(self, channel: int, flags: int, kind: int, data: bytes, start: int, end: int) -> None:
-        """Take a frame of a command, whose payload is `data[start:end]`. Raises Violation."""
-        controls = self._attached.get(channel)
-        if controls is not None:
-            if controls.channel.report is None:
-                # Else the session has ended here; what was under way to it goes by.
-                controls.incoming.receive(flags, kind, data, start, end)
-            return
+    def receive_unattached(self, channel: int, flags: int) -> None:
+        """Take a frame of a command on a channel without a session. Raises Violation."""
         self._check_agreed(channel, "a command")
-        if begins(flags):
+        if flags & BEGINS == BEGINS:
             self._transport.send(channel, _NOT_ATTACHED)
 
     def _check_agreed(self, channel: int, what: str) -> None:
@@ -522,7 +498,7 @@ class Sessions:
         """Take a control of the session class. Raises Violation."""
         transport = self._transport
         self._check_agreed(channel, control.NAME)
-        controls = self._attached.get(channel)
+        controls = self.attached.get(channel)
         name = missing(control, transport.config.dialect)
         if name and (controls is not None or isinstance(control, _ATTACHING)):
             raise framing_error(f"{control.NAME} without {name.replace('_', '-')}", "wire/struct-required")
@@ -563,114 +539,3 @@ class Sessions:
         self._requested = SessionRequested(channel, name, control.force)
         transport.wait("session")
         transport.events.append(self._requested)
-
-
-# Frames.
-
-
-class Partial:
-    """A control whose frames haven't all come."""
-
-    __slots__ = ("assembly", "parts", "size")
-
-    def __init__(self) -> None:
-        # Which frame must come next.
-        self.assembly = Assembly()
-        # The octets so far.
-        self.parts: list[bytes | bytearray] = []
-        # How many these are; `Limits.header` bounds them.
-        self.size = 0
-
-
-class FrameReader:
-    """Reads frames, and puts controls together that come in pieces."""
-
-    __slots__ = ("_buffer", "_limits", "_most", "_partials")
-
-    def __init__(self, buffer: ReceiveBuffer, limits: Limits, most: int) -> None:
-        # What arrived.
-        self._buffer = buffer
-        # Bounds of controls in several frames.
-        self._limits = limits
-        # The largest frame that may come, in octets, as agreed.
-        self._most = most
-        # By channel: the control whose frames haven't all come.
-        self._partials: dict[int, Partial] = {}
-
-    def agree(self, most: int) -> None:
-        """Take frames of so many octets from now on (connection.tune-ok)."""
-        self._most = most
-
-    def check(self) -> None:
-        """Check that controls in pieces are few, and counted. For tests; raises AssertionError."""
-        limits, where = self._limits, "controls in pieces"
-        ensure(len(self._partials) <= limits.channels + 1, where, "there is one on a channel", len(self._partials))
-        size = 0
-        for each in self._partials.values():
-            kept = sum(map(len, each.parts))
-            ensure(each.size == kept, where, "`size` counts the pieces", each.size, kept)
-            size += kept
-        ensure(size <= limits.bodies + limits.header, where, "`Limits` bounds the pieces", size)
-
-    def forget_controls(self) -> None:
-        """The controls whose frames haven't all come won't be put together."""
-        self._partials.clear()
-
-    def next(self) -> tuple[int, int, int, int, int] | None:
-        """The next frame's type, channel and flags, and where its payload begins and ends in the buffer's data.
-
-        None while octets are missing. Raises Violation.
-        """
-        buffer = self._buffer
-        if len(buffer.data) - buffer.pos < FRAME_HEADER_SIZE and not buffer.want(FRAME_HEADER_SIZE):
-            return None
-        pos = buffer.pos
-        flags, kind, size, spare, track, channel, tail = _frame(buffer.data, pos)
-        if (
-            flags > WHOLE
-            or kind > BODY
-            or not FRAME_HEADER_SIZE <= size <= self._most
-            or spare
-            or tail
-            or track != (CONTROL_TRACK if kind == CONTROL else COMMAND_TRACK)
-        ):
-            wrong = malformed(flags, kind, size, spare, track, tail)
-            if wrong is None and size > self._most:
-                wrong = "connection.tune-ok/max-frame-size", f"frame of {size} octets, {self._most} were agreed"
-            wrong = wrong or misplaced(kind, track)
-            assert wrong is not None
-            # Behind a frame with too small a size it can't be known where the next one begins.
-            buffer.skip(size if size >= FRAME_HEADER_SIZE else _ALL)
-            raise framing_error(wrong[1], wrong[0])
-        if len(buffer.data) - pos < size and not buffer.want(size):
-            return None
-        pos = buffer.pos
-        buffer.pos = pos + size
-        return kind, channel, flags, pos + FRAME_HEADER_SIZE, pos + size
-
-    def control(self, channel: int, flags: int, start: int, end: int) -> Control | None:
-        """The control that a frame ends; None while more frames of it are to come. Raises Violation, CodecError."""
-        partials, limits, data = self._partials, self._limits, self._buffer.data
-        partial = partials.get(channel)
-        if partial is None:
-            if flags == WHOLE:
-                return decode_control(data, start, end)
-            partial = Partial()
-        wrong = partial.assembly.step(flags, CONTROL)
-        if wrong:
-            partials.pop(channel, None)
-            raise framing_error(wrong, _FLAGS)
-        partial.size += end - start
-        partials[channel] = partial
-        if sum([each.size for each in partials.values()]) > limits.bodies:
-            raise framing_error("controls in pieces that are too large together")
-        if partial.size > limits.header:
-            raise framing_error(f"a control of more than {limits.header} octets")
-        keep(partial.parts, data[start:end])
-        if not partial.assembly.whole:
-            if len(partials) > limits.channels:
-                raise framing_error("controls on more channels than there are")
-            return None
-        partials.pop(channel, None)
-        octets = joined(partial.parts)
-        return decode_control(octets, 0, len(octets))

@@ -431,7 +431,10 @@ class Controls:
         if violation.scope is not Scope.SESSION:
             raise violation
         channel = self.channel
-        if channel.report is not None or channel.is_leaving:
+        if channel.report is not None:
+            return
+        if channel.is_leaving:
+            channel.ignore()
             return
         text = str(violation)
         error, report = self._failure(

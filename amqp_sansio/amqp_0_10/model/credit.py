@@ -105,14 +105,13 @@ class Balance:
         bodies = self.bodies
         return self.messages != 0 and (bodies is None or (bodies >= body and bodies > 0))
 
-    def spend(self, size: int, body: int = 0) -> None:
-        """A message whose header and body have `size` octets was sent; what isn't there isn't spent."""
-        if self.messages is not None:
-            self.messages = max(0, self.messages - 1)
-        self.spend_octets(size, body)
+    def spend(self, size: int, body: int = 0, messages: int = 1) -> None:
+        """A message whose header and body have `size` octets was sent; what isn't there isn't spent.
 
-    def spend_octets(self, size: int, body: int) -> None:
-        """The octets of such a message."""
+        `messages` is 0 for the octets of one that was spent when it began.
+        """
+        if self.messages is not None:
+            self.messages = max(0, self.messages - messages)
         if self.octets is not None:
             self.octets = max(0, self.octets - size)
         if self.bodies is not None:

@@ -92,19 +92,20 @@ class Transfers:
         # How many are in `aside` and `deferred`.
         self.put = 0
 
-    @staticmethod
-    def keeps(command: records.MessageTransfer) -> bool:
-        """Whether a message waits for a word of its recipient: with accept-mode none and acquired it doesn't."""
-        return not command.accept_mode or bool(command.acquire_mode)
-
     def check_room(self) -> None:
         """Raises Violation when no more transfers are kept."""
         if len(self.unsettled) + self.put >= self.limit:
-            text = f"{self.limit} transfers aren't accepted, rejected or released; Limits.unsettled allows no more"
-            raise exception(RESOURCE_LIMIT_EXCEEDED, text)
+            raise self._no_room()
+
+    def _no_room(self) -> Violation:
+        text = f"{self.limit} transfers aren't accepted, rejected or released; Limits.unsettled allows no more"
+        return exception(RESOURCE_LIMIT_EXCEEDED, text)
 
     def transfer(self, number: int, command: records.MessageTransfer, pending: Pending[object] | None = None) -> None:
-        """A message is transferred; with accept-mode none there's nothing more to come of it."""
+        """A message is transferred; with accept-mode none and acquired there's nothing more to come of it.
+
+        Another one is kept, for a word of its recipient. Raises Violation when no more are, with nothing changed.
+        """
         move = TransferInput.S_TRANSFER_PRE_ACQUIRED
         if command.acquire_mode:
             move = TransferInput.S_TRANSFER_NOT_ACQUIRED
@@ -112,6 +113,8 @@ class Transfers:
             move = TransferInput.S_TRANSFER_NONE
         state = TRANSFER[Transfer.START][move]
         if state is not Transfer.END:
+            if len(self.unsettled) + self.put >= self.limit:
+                raise self._no_room()
             self.unsettled[number] = Entry(state, pending)
 
     def take(self, number: int) -> Entry | None:

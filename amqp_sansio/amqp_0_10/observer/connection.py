@@ -75,6 +75,11 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         super().__init__(setting, model, Direction(Side.SERVER, mode), Direction(Side.CLIENT, mode))
         self.events.append(Identified(AMQP_0_10, "", setting.client, setting.server, setting.by, setting.at_ns))
 
+    @property
+    def most_under_way(self) -> int:
+        """The most messages of one side that may be under way."""
+        return 2 * self.limits.channels
+
     def missed(self, direction: Direction) -> None:
         """Tell the model that something of a direction wasn't seen."""
         self.model.missed(direction.number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..._ground.brevity import KEPT
+from ..._ground.invariants import ensure
 from ..._watching.stream import IN_DAMAGE, IN_FRAMES
 from ..._watching.stream import Direction as SharedDirection
 from ...endpoint import Side
@@ -66,6 +67,14 @@ class Content:
         self.headers: bytearray | None = None
         self.parts: list[bytes] | None = []
         self.faults: list[Fault] = []
+
+    def check(self, where: str) -> None:
+        """Check that what is kept is counted: `held` counts what was read of it, too. Raises AssertionError."""
+        parts = (self.first or b"", self.headers or b"", *(self.parts or ()))
+        kept = sum(map(len, parts))
+        ensure(kept <= self.held, where, "`held` counts the octets that are kept", self.held, kept)
+        ensure(self.cut <= self.octets, where, "octets that were not captured are octets of the body", self.cut)
+        ensure(not self.assembly.whole, where, "what is whole is no longer under way")
 
 
 def name_of(track: int, first: bytes | bytearray) -> str:

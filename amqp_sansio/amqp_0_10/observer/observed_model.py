@@ -10,6 +10,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from ..._ground.brevity import KEPT, short, trim
+from ..._ground.invariants import ensure
 from ..._ground.serial import MASK, add
 from ..._watching.holders import all_open
 from ...endpoint import Side
@@ -128,6 +129,13 @@ class Half:
             for oldest in trim(sent, most):
                 self.due.pop(oldest, None)
 
+    def check(self, where: str, most: int) -> None:
+        """Check what is kept of its commands, at most `most` of them. Raises AssertionError."""
+        ensure(len(self.sent) <= most, where, "`Limits.calls` bounds the commands that are kept", len(self.sent))
+        lost = [number for number in self.due if number not in self.sent]
+        ensure(not lost, where, "a result is due of commands that are kept", lost)
+        ensure(self.whole in (None, self.begun), where, "what is known as a whole is what has begun")
+
     def begin(self, whole: WholeHalf) -> None:
         """A new session begins, all of which is known."""
         self.begun = whole
@@ -229,6 +237,23 @@ class ObservedModel:
                     for key in [key for key in asked if key[0] in forgotten]:
                         del asked[key]
         return halves
+
+    def check(self) -> None:
+        """Check that what is kept is bounded and fits together, but no rule of the protocol. Raises AssertionError."""
+        where = "the observed channels"
+        channels, limits = self.channels, self.limits
+        ensure(len(channels) <= limits.channels, where, "`Limits.channels` bounds channels", len(channels))
+        ensure(len(self.names) <= limits.channels, where, "`Limits.channels` bounds names", len(self.names))
+        for number, halves in channels.items():
+            for half in halves:
+                half.check(f"the {half.side.value}'s half of channel {number}", limits.calls)
+        known = {*channels, _OPENING}
+        lost = [key for asked in self.asked for key in asked if key[0] not in known]
+        ensure(not lost, where, "requests wait on channels that are kept", lost)
+        ensure(not self.faults, where, "broken rules are told with their unit", self.faults)
+        self.messages.check()
+        if self.account is not None:
+            self.account.check()
 
     def lost(self, client: bool) -> Settlements:
         """Octets of a side became no unit."""

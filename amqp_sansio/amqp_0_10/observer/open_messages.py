@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from ..._ground.brevity import trim
+from ..._ground.invariants import ensure
 from ..._watching.settlements import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, STAGED, TOLD
 from ..model.open_ids import OpenIds
 from ..model.session_model import NONE
@@ -65,6 +66,15 @@ class Work:
         """All messages."""
         deferred = [unit for unit, _ in self.deferred]
         return [*self.publishes.values(), *self.deliveries.values(), *self.files.values(), *deferred]
+
+    def check(self, where: str, limits: Limits) -> None:
+        """Check that the messages are bounded. Raises AssertionError."""
+        count = len(self.publishes)
+        ensure(count <= limits.unconfirmed, where, "`Limits.unconfirmed` bounds publishes", count)
+        count = max(len(self.deliveries), len(self.files), len(self.deferred))
+        ensure(
+            count <= limits.unsettled, where, "`Limits.unsettled` bounds deliveries, files and what is deferred", count
+        )
 
 
 class SessionMessages(Work):
@@ -147,6 +157,20 @@ class SessionMessages(Work):
         part = None if self.branch is None else self.parts.get(self.branch)
         return self if part is None else part
 
+    def check_all(self, where: str, limits: Limits) -> None:
+        """Check the messages, wherever they wait, and what is known for them. Raises AssertionError."""
+        works: list[Work] = [self, self.transaction, *[work for _, work in self.ending.values()], *self.parts.values()]
+        for work in works:
+            work.check(where, limits)
+        ensure(len(self.given) <= limits.unsettled, where, "`Limits.unsettled` bounds what is given", len(self.given))
+        units = [*self.given.values(), *[unit for work in works for unit in work.units]]
+        ensure(len(units) == len(set(units)), where, "a message waits in one place", units)
+        count = max(len(self.subscriptions), len(self.consumers))
+        ensure(count <= limits.consumers, where, "`Limits.consumers` bounds subscriptions and consumers", count)
+        waiting = (self.returnable, self.opened, self.staged, self.wanted, self.ending)
+        count = max([len(each) for each in waiting])
+        ensure(count <= limits.calls, where, "`Limits.calls` bounds what waits for an answer", count)
+
     def published(self) -> list[OpenIds[int]]:
         """The client's open messages, wherever they wait."""
         ending = [work for _, work in self.ending.values()]
@@ -228,6 +252,9 @@ class Unrecorded:
     def take(self, channel: int, step: Step) -> Context | None:
         return None
 
+    def check(self) -> None:
+        """No message is open."""
+
 
 class OpenMessages(Unrecorded):
     """The open messages of one connection, by channel. `settled` is what becomes of messages, for the next unit to say.
@@ -246,6 +273,23 @@ class OpenMessages(Unrecorded):
         self.branches: dict[Xid, list[SessionMessages]] = {}
         self.branched = 0
         self.resolving: dict[int, tuple[str, Xid]] = {}
+
+    def check(self) -> None:
+        """Check that open messages are bounded, and the branches that hold some back. Raises AssertionError."""
+        limits, where = self.limits, "the open messages"
+        ensure(len(self.sessions) <= limits.channels, where, "`Limits.channels` bounds sessions", len(self.sessions))
+        for channel, session in self.sessions.items():
+            session.check_all(f"the messages of the session on channel {channel}", limits)
+            strange = [xid for xid in session.parts if session not in self.branches.get(xid, ())]
+            ensure(not strange, where, "each part of a session is one of a branch", strange)
+        count = max(len(self.branches), len(self.resolving))
+        ensure(count <= limits.calls, where, "`Limits.calls` bounds branches and what ends them", count)
+        parts = [each.parts.get(xid) for xid, sessions in self.branches.items() for each in sessions]
+        ensure(None not in parts, where, "each session of a branch has a part of it", len(parts))
+        held = sum([len(each.units) for each in parts if each is not None])
+        ensure(held <= self.branched, where, "`branched` is at least the messages in branches", self.branched, held)
+        most = limits.unconfirmed
+        ensure(self.branched <= most, where, "`Limits.unconfirmed` bounds `branched`", self.branched)
 
     def take_settled(self) -> Settlements:
         """Take the settlements since the last unit."""
@@ -527,6 +571,9 @@ class OpenMessages(Unrecorded):
             work = session.place
             if step.client and work is not session:
                 work.deferred += [(unit, word) for unit in _taken(work.deliveries, transfers)]
+                above = max(0, len(work.deferred) - self.limits.unsettled)
+                self._end([unit for unit, _ in work.deferred[:above]])
+                del work.deferred[:above]
             for waiting in [session.deliveries] if step.client else session.published():
                 self._settle(_taken(waiting, transfers), word)
 

@@ -121,6 +121,11 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         direction.tear()
         super().abandon(direction)
 
+    @property
+    def most_under_way(self) -> int:
+        """The most messages of one side that may be under way."""
+        return self.limits.consumers
+
     def missed(self, direction: Direction) -> None:
         self.model.missed(direction.number)
         self.model.dropped(direction.number)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ..._ground.invariants import ensure
 from ..._watching.stream import IN_FRAMES
 from ..._watching.stream import Direction as SharedDirection
 from ...endpoint import Side
@@ -53,6 +54,15 @@ class Content:
         self.parts: list[bytes] | None = []
         self.sections: Sections | None = None
 
+    def check(self, where: str) -> None:
+        """Check that what is kept is counted. Raises AssertionError."""
+        parts, sections = self.parts, self.sections
+        head = b"" if sections is None else sections.head or b""
+        kept = len(head) if parts is None else sum(map(len, parts))
+        ensure(kept == self.held, where, "`held` counts the octets that are kept", self.held, kept)
+        ensure(self.cut <= self.octets, where, "octets that were not captured are octets of the payload", self.cut)
+        ensure((parts is None) == (sections is not None), where, "either the payload is kept or its sections are")
+
 
 def missing(content: Content) -> int | None:
     """Count the octets that a delivery that ended early lacks, as far as its sections say."""
@@ -94,6 +104,15 @@ class Direction(SharedDirection[tuple[int, int], Content]):
         self.early = [(0, 0, 0), (0, 0, 0)]
         self.surely: set[tuple[int, int]] | None = None
         self.torn: dict[tuple[int, int], int | None] = {}
+
+    def check(self, most: int) -> int:
+        """As the base's, and that `on` has the handles of what is under way."""
+        held = super().check(most)
+        where = f"the octets of the {self.side.value}"
+        on = {(channel, handle) for channel, handles in self.on.items() for handle in handles}
+        ensure(on == set(self.contents), where, "`on` has the handles of `contents`", on)
+        ensure(all(self.on.values()), where, "no channel is in `on` without a handle", list(self.on))
+        return held
 
     def hold(self, key: tuple[int, int], content: Content) -> None:
         """A delivery goes on, on a channel and handle."""

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ..._ground.brevity import KEPT, short, trim
+from ..._ground.invariants import ensure
 from ..._watching.holders import all_open
 from ...limits import Limits
 from ..codec.composite import Composite
@@ -169,6 +170,13 @@ class ObservedModel(ConnectionModel):
     def holders(self) -> Iterable[Holder]:
         """The links that are open on which the server sends, if there are `accounts`; each event steps them."""
         return all_open(self.account)
+
+    def check(self) -> None:
+        """Check what is kept of messages, but no rule of the protocol. Raises AssertionError."""
+        ensure(not self.tolerated, "the observed connection", "broken rules are told with their unit", self.tolerated)
+        self.outcomes.check()
+        if self.account is not None:
+            self.account.check()
 
     def link_at(self, side: int, channel: int, handle: int) -> ObservedLink | None:
         """The link that a side has attached with a handle on a channel."""

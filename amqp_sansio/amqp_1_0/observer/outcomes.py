@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
 from ..._ground.brevity import KEPT, short, trim
+from ..._ground.invariants import ensure
 from ..._ground.serial import distance
 from ..._watching.settlements import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, TOLD
 from ...errors import CodecError
@@ -238,6 +239,9 @@ class Unrecorded:
     def detached(self, link: ObservedLink, side: int, failed: bool) -> None:
         """Nothing becomes of its deliveries."""
 
+    def check(self) -> None:
+        """Nothing is kept."""
+
 
 class Outcomes(Unrecorded):
     """The outcomes of the messages of one connection, for units to say: `settled`, and `errors` of rejections by unit.
@@ -265,6 +269,26 @@ class Outcomes(Unrecorded):
         if errors:
             self.errors = {}
         return tuple(settled), errors or None
+
+    def check(self) -> None:
+        """Check that each message is kept under its unit, and that all are bounded. Raises AssertionError."""
+        limits, where = self.limits, "the outcomes of messages"
+        strange = [unit for unit, each in self.kept.items() if each.unit != unit]
+        ensure(not strange, where, "what is kept is kept under its unit", strange)
+        ensure(len(self.kept) <= limits.unsettled, where, "`Limits.unsettled` bounds what is kept", len(self.kept))
+        for key, link in self.links.items():
+            ensure((link.name, link.sender) == key, where, "each link is kept under its name", key, link.name)
+            lost = [tag for tag, each in link.suspended.items() if each.delivery_tag != tag]
+            ensure(not lost, where, "what is suspended is kept under its tag", lost)
+        ensure(len(self.links) <= limits.consumers, where, "`Limits.consumers` bounds links", len(self.links))
+        for number, transaction in self.transactions.items():
+            ours = (transaction.controller, transaction.key)
+            ensure(ours == number, where, "each transaction is kept under its id", number, ours)
+            members = transaction.members
+            silent = [unit for unit, each in members.items() if (each.unit, each.transaction) != (unit, transaction)]
+            ensure(not silent, where, "what is in a transaction says so", silent)
+        count = len(self.transactions)
+        ensure(count <= limits.calls, where, "`Limits.calls` bounds transactions", count)
 
     def lost(self) -> Settlements:
         """Something wasn't seen: nobody knows how the transactions ended."""

@@ -33,8 +33,8 @@ from amqp_sansio import (
     Signal,
 )
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio.amqp_0_10.codec.record import CONTROLS
-from amqp_sansio.amqp_0_10.endpoint import session_controls
+from amqp_sansio.amqp_0_10.codec.record import CONTROLS, Command, decode_command
+from amqp_sansio.amqp_0_10.endpoint import incoming, session_controls
 from tests.kit import octets_0_10 as raw
 from tests.kit.choices import Choices
 from tests.kit.facing import CLIENT, SERVER
@@ -550,8 +550,47 @@ def test_frames_without_octets_cost_nothing(side: Side) -> None:
         facing.feed(raw.frame(b"", 2, flags=0), raw.frame(b"xy", 2, flags=0))
     arriving = facing.session._incoming._arriving
     assert arriving is not None
-    assert len(arriving.header) == 2 - 1
+    assert len(arriving.parts) == 1
     assert arriving.held == 802 + len(raw.segment(0x0401, b"\x01d"))
+
+
+@pytest.mark.parametrize("what", [frames(amqp.FileOpen("x", 1)), raw.sync()], ids=["call", "sync"])
+def test_a_client_that_waits_to_be_detached_takes_no_more_than_before(what: bytes) -> None:
+    """A broken limit can't end a session that is being detached: what comes then isn't taken."""
+    facing = limited(CLIENT, unsettled=8)
+    facing.feed(frames(amqp.FileOpen("first", 1)))
+    state = facing.session._state
+    facing.session.detach()
+    facing.settle()
+    for _ in range(50):
+        facing.feed(what)
+    facing.end.check()
+    assert state.receiving.next_id == state.waiting == 8 + 1
+
+
+@pytest.mark.parametrize("code", [0x0401, 0x0803])
+def test_a_command_whose_body_comes_in_many_frames_is_read_once(
+    side: Side, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each frame without octets that follows a large command costs as much as that."""
+    if side is CLIENT:
+        facing = Facing.subscribed(CLIENT, client_config(stream_above=4))
+        facing.session.top_up("d", 1)
+    else:
+        facing = Facing.attached(SERVER, server_config(stream_above=4))
+    read: list[bytes] = []
+
+    def decode(data: bytes, pos: int, end: int) -> tuple[Command[object], bool]:
+        read.append(data[pos:end])
+        return decode_command(data, pos, end)
+
+    monkeypatch.setattr(incoming, "decode_command", decode)
+    segment = raw.segment(code, raw.str8("d"))
+    facing.feed(raw.frame(segment, 1, flags=0x0B), raw.frame(b"large", 3, flags=0x06))
+    for _ in range(100):
+        facing.feed(raw.frame(b"", 3, flags=0x04))
+    facing.feed(raw.frame(b"", 3, flags=0x05))
+    assert read == [segment]
 
 
 def test_pieces_of_controls_are_bounded_together(side: Side) -> None:
