@@ -160,8 +160,6 @@ class Returning(Steps):
             link.end(report, None)
             self._next()
         elif seconds is not None:
-            if link is not None:
-                link.attachment += 1
             self.begin(report, seconds)
         else:
             self.client.note(f"{self.what} isn't opened again: {report}", warns=True)
