@@ -148,6 +148,9 @@ class Returning(Steps):
 
     def refused(self, report: CloseReport) -> None:
         """Note that the peer has ended what was opened again, before it was there: try once more, or give it up."""
+        if self.link is None and self.session.is_over:
+            # Its links, which have ended with it, are attached again with the next one.
+            self._under_way = None
         link = self._under_way
         self._step = ""
         if link is not None and (link.closing or link.error is not None):
