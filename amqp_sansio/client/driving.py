@@ -314,9 +314,7 @@ class BaseClient(Waiting[CoreT]):
             report = CloseReport(By.TRANSPORT, 0, reason)
             error = EndpointClosed(f"the transport was lost: {reason}", report)
             self.end_parts(report)
-            for pending in [each for each in self._waiting.values() if each is not self.lost]:
-                pending.fail(error)
-                self.done(pending)
+            self._fail_waits(error)
         self._open_gate()
         self.complete(self.lost)
 
@@ -526,12 +524,16 @@ class BaseClient(Waiting[CoreT]):
         for again in redo:
             again.give_up(error)
         self.complete(restored)
-        for pending in [each for each in self._waiting.values() if each is not self.lost]:
-            pending.fail(error)
-            self.done(pending)
+        self._fail_waits(error)
         self._open_gate()
         self.complete(self.lost)
         self.nudge()
+
+    def _fail_waits(self, error: EndpointClosed) -> None:
+        """Wake everybody who still waits for an answer, with an error; who waits for the end is told later."""
+        for pending in [each for each in self._waiting.values() if each is not self.lost]:
+            pending.fail(error)
+            self.done(pending)
 
     # Metrics.
 

@@ -345,6 +345,35 @@ def test_a_broker_that_holds_too_much_holds_publishers_up() -> None:
     assert [type(effect) for effect in model.effects()] == [Unblocked]
 
 
+@pytest.mark.parametrize("many", [False, True], ids=["few queues", "many queues"])
+def test_the_reason_for_holding_publishers_names_what_takes_the_room(many: bool) -> None:
+    """The topology is named where it takes more than half of it: then it doesn't help to consume."""
+    model = Model(BrokerLimits(memory_high=20_000, memory_low=10_000))
+    for number in range(8 if many else 1):
+        model.queue(f"q{number}")
+    while not (effects := model.effects()):
+        model.publish("x" * 98, "q0")
+    (blocked,) = effects
+    assert isinstance(blocked, Blocked)
+    ledger = model.broker.ledger
+    topology = f" and {ledger.topology} of topology" if many else ""
+    said = f"the broker holds {ledger.octets} octets of messages{topology}, BrokerLimits.memory_high allows 20000"
+    assert blocked.reason == said
+
+
+@pytest.mark.parametrize("levels", [1, 4, 5, 11, 256])
+def test_a_queue_keeps_a_few_empty_levels_of_priority(levels: int) -> None:
+    """A queue with few levels needn't make them anew for each message; one with many doesn't keep them all."""
+    model = Model()
+    queue = model.queue(x_max_priority=levels - 1)
+    for priority in range(levels):
+        model.publish("x", priority=priority)
+    assert len(queue.levels) == levels
+    while model.apply(commands.Get(model.owner, "jobs", settles=True)) is not None:
+        pass
+    assert len(queue.levels) == min(levels, 4)
+
+
 def test_a_message_in_many_queues_is_held_once(model: Model) -> None:
     for number in range(10):
         model.queue(f"q{number}")

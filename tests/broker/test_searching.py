@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from amqp_sansio.broker import commands
@@ -12,9 +12,11 @@ from amqp_sansio.broker.model.commands import Outcome
 from amqp_sansio.broker.model.content import Filter, Message
 from amqp_sansio.broker.model.exchange import binding_key
 from amqp_sansio.broker.model.faults import Fault, FaultKind
-from tests.kit.broker_model import Model
+from tests.kit.broker_model import Model, content
 
 SMALL: Final = st.integers(0, 3)
+KINDS: Final = ["publish", "get", "get all", "release", "change", "accept", "purge"]
+"""Steps of one who fetches; "change" releases a message with another content."""
 
 
 class Even(Filter):
@@ -33,9 +35,10 @@ class Even(Filter):
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(["publish", "get", "get all", "release", "accept", "purge"]), SMALL)),
+    st.lists(st.tuples(st.sampled_from(KINDS), SMALL)),
     st.sampled_from([{}, {"x_max_priority": 3}, {"x_max_length": 4}]),
 )
+@example([(each, 0) for each in ("publish", "publish", "get", "get all", "get all", "release", "change")], {})
 def test_a_get_with_a_filter_finds_the_first_that_it_accepts(steps: list[tuple[str, int]], arguments: Any) -> None:
     model = Model()
     queue = model.queue(**arguments)
@@ -53,7 +56,8 @@ def test_a_get_with_a_filter_finds_the_first_that_it_accepts(steps: list[tuple[s
             held += [] if found is None else [found]
         elif held:
             entry = held.pop(number % len(held))
-            model.settle(Outcome.RELEASE if step == "release" else Outcome.ACCEPT, entry)
+            changed = content("x" * (entry.message.content.size + 1)) if step == "change" else None
+            model.settle(Outcome.ACCEPT if step == "accept" else Outcome.RELEASE, entry, content=changed)
     wanted = next((each for each in queue.available() if Even().accepts(each.message)), None)
     assert model.apply(commands.Get(model.owner, "jobs", filter=Even())) is wanted
 

@@ -51,6 +51,9 @@ def test_what_the_next_connection_has_no_room_for_is_given_up(version: Version, 
         with pytest.raises(EndpointClosed, match="again") as caught:
             user.run(opened(each.open_sender("q")) if version is AMQP_1_0 else each.declare_queue("q"))
         report = caught.value.report
+        if version is not AMQP_1_0:
+            with pytest.raises(EndpointClosed, match="again"):
+                user.run(each.publish(b"x", routing_key="q"))
         assert report is not None
         assert (report.by, report.code) == (By.TRANSPORT, 0)
         assert each.report == report
@@ -93,3 +96,23 @@ def test_a_client_whose_core_has_failed_has_no_parts(version: Version) -> None:
     user.client.transport_ended("the core has failed")
     assert parts_of(user.client) == []
     assert {each._state.error.report.text for each in waiting} == {"the core has failed"}
+
+
+@EACH
+def test_who_waits_for_a_core_that_has_failed_hears_why(version: Version) -> None:
+    """The core ends no call then; who waits for the end of the connection is told that it has ended."""
+    user = connected(version)
+    found = part(user, version)
+    user.hold()
+    ended = user.begin(user.connection.wait_closed())
+    asked = user.begin(opened(found.open_sender("q")) if version is AMQP_1_0 else found.declare_queue("q"))
+    beginning = user.begin(
+        opened(user.connection.open_session() if version in (AMQP_0_10, AMQP_1_0) else user.connection.open_channel())
+    )
+    user.client.transport_ended("the core has failed")
+    user.client.nudge()
+    user.turn()
+    for call in (asked, beginning):
+        with pytest.raises(EndpointClosed, match="the core has failed"):
+            _ = call.result
+    assert ended.done

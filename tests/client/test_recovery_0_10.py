@@ -13,6 +13,7 @@ from amqp_sansio.amqp_0_10 import (
     CREDIT,
     MESSAGE,
     NONE,
+    WINDOW,
     Message,
     MessageFlow,
     MessageProperties,
@@ -25,7 +26,7 @@ from amqp_sansio.amqp_0_10 import Session as CoreSession
 from amqp_sansio.broker import Settings
 from amqp_sansio.client.amqp_0_10.publishing import rewritten
 from amqp_sansio.client.amqp_0_10.session import Session
-from amqp_sansio.client.amqp_0_10.subscription import Subscription
+from amqp_sansio.client.amqp_0_10.subscription import Subscription, inbox_of
 from amqp_sansio.client.recovery import RecoveryPolicy
 from amqp_sansio.errors import TransactionFailed
 from amqp_sansio.testing.simulate import World
@@ -112,6 +113,25 @@ def test_a_publish_in_doubt_is_sent_again_or_resumed(timeout: int, size: int) ->
     assert set(found) == {b"0", b"1", b"2", b"3", b"4"}
     assert len(found) == 5 or not timeout
     assert user.client.kept == 0
+
+
+@pytest.mark.parametrize("timeout", [NONE_KEPT, KEPT], ids=["replaced", "resumed"])
+@pytest.mark.parametrize("mode", [CREDIT, WINDOW], ids=["credit", "window"])
+def test_a_subscription_keeps_its_flow_mode(timeout: int, mode: int) -> None:
+    """Taking a message returns its credit in window mode only, before a loss and after."""
+    user = Recovers()
+    session = user.session(timeout)
+    subscription = user.subscribe(session, credit=0, flow_mode=mode)
+    user.run(subscription.grant(2))
+    user.back()
+    for number in range(4):
+        assert user.run(session.publish(b"%d" % number, "", "q")) == Accepted()
+    user.turn()
+    for received in user.take(subscription, 2):
+        user.run(received.accept())
+    user.turn()
+    rest = [] if mode == CREDIT else [b"2", b"3"]
+    assert [each.body for each in inbox_of(subscription).items] == rest
 
 
 @pytest.mark.parametrize("ends", [False, True], ids=["credit", "closed"])

@@ -113,6 +113,19 @@ def test_messages_without_confirms_are_reported_and_never_sent_again(version: Ve
     assert user.back().in_doubt == ()
 
 
+@pytest.mark.parametrize("version", [AMQP_0_8, AMQP_0_9_1])
+@pytest.mark.parametrize(("allowed", "kept"), [(0, 0), (1, 0), (2, 1), (5, 2), (6, 3), (100, 4)])
+def test_the_octets_of_messages_without_confirms_are_bounded(version: Version, allowed: int, kept: int) -> None:
+    """The latest stay, as many as there is room for; after a loss all the room is there again."""
+    user = Recovers(version, RecoveryPolicy(in_doubt_octets=allowed))
+    channel = user.channel()
+    sent = [b"11", b"22", b"33", b"44"]
+    for _ in range(2):
+        for body in sent:
+            user.run(channel.publish(body, routing_key="jobs"))
+        assert [each.body for each in user.back().in_doubt] == sent[len(sent) - kept :]
+
+
 def test_calls_that_wait_go_on_waiting(user: Recovers) -> None:
     channel = user.channel()
     user.run(channel.declare_queue("jobs", durable=True))

@@ -92,6 +92,22 @@ async def test_a_connection_that_never_lives_long_uses_up_its_attempts(world: Wo
 
 
 @each_adapter
+@pytest.mark.parametrize("confirm", [False, True], ids=["plain", "with confirms"])
+async def test_a_publish_that_waited_hears_why_its_connection_was_given_up(world: World, confirm: bool) -> None:
+    """As every other call does: not why the connection was lost before that."""
+    with world.broker() as broker:
+        policy = RecoveryPolicy(first_delay=0.1, jitter=0.0, attempts=1)
+        connection = await world.connect(broker.url, recover=policy)
+        channel = await connection.open_channel(confirm=confirm)
+        broker.stop()
+        waiting = world.start(channel.publish(b"x", routing_key="jobs"))
+        report = await connection.wait_closed()
+        with pytest.raises(EndpointClosed, match="given up after 1 attempts") as caught:
+            await waiting
+        assert caught.value.report == report == channel.report
+
+
+@each_adapter
 async def test_a_connection_that_has_lived_for_a_while_begins_its_attempts_anew(world: World) -> None:
     with world.broker() as broker:
         policy = RecoveryPolicy(first_delay=0.1, jitter=0.0, attempts=1, steady=1.0)

@@ -84,6 +84,69 @@ async def test_what_the_peer_ends_for_a_reason_that_passes_comes_back(
 
 
 @each_adapter
+@pytest.mark.parametrize("most", [1, 2, 4])
+@pytest.mark.parametrize("at", [1, 2], ids=["first link", "second link"])
+async def test_a_session_that_ends_again_while_its_links_are_attached_comes_back(
+    world: World, broker: ScriptedBroker, at: int, most: int
+) -> None:
+    """As often as the peer ends it: none of its links is lost, nor the connection."""
+    broker.fill("jobs")
+    attached: dict[object, int] = {}
+    ended: list[object] = []
+
+    def script(peer: Peer, event: Event) -> bool:
+        if isinstance(event, LinkRequested):
+            session = peer.core.session(event.channel)
+            attached[session] = attached.get(session, 0) + 1
+            if len(attached) > 1 and len(ended) < most and attached[session] == at:
+                ended.append(session)
+                session.close("amqp:internal-error", "so the test says")
+                return True
+        return False
+
+    broker.script = script
+    async with world.connect_1_0(broker.url, recover=POLICY) as connection:
+        session = await connection.open_session()
+        sender = await session.open_sender("jobs")
+        receiver = await session.open_receiver("jobs", credit=5)
+        end_sessions(broker, "amqp:internal-error")
+        await world.until(lambda: len(ended) == most)
+        assert await sender.send(b"on") == Accepted()
+        delivery = await anext(receiver)
+        await delivery.accept()
+        assert (session.is_open, sender.is_open, receiver.is_open) == (True, True, True)
+    assert (delivery.body, len(broker.peers), len(attached)) == (b"on", 1, 2 + most)
+
+
+@each_adapter
+@pytest.mark.parametrize("at", [1, 2], ids=["first link", "second link"])
+async def test_a_session_that_ends_for_good_while_its_links_are_attached_ends_with_them(
+    world: World, broker: ScriptedBroker, at: int
+) -> None:
+    broker.fill("jobs")
+    asked: list[object] = []
+
+    def script(peer: Peer, event: Event) -> bool:
+        asked.extend([event] if isinstance(event, LinkRequested) else [])
+        if isinstance(event, LinkRequested) and len(asked) == 2 + at:
+            peer.core.session(event.channel).close("amqp:not-allowed", "so the test says")
+            return True
+        return False
+
+    broker.script = script
+    async with world.connect_1_0(broker.url, recover=POLICY) as connection:
+        session = await connection.open_session()
+        sender = await session.open_sender("jobs")
+        receiver = await session.open_receiver("jobs", credit=5)
+        end_sessions(broker, "amqp:internal-error")
+        await world.until(lambda: session.report is not None)
+        assert {getattr(each.report, "condition", None) for each in (session, sender, receiver)} == {"amqp:not-allowed"}
+        async with connection.open_session() as another:
+            assert another.is_open
+    assert len(broker.peers) == 1
+
+
+@each_adapter
 async def test_a_send_under_way_is_sent_again_on_a_link_that_comes_back(world: World, broker: ScriptedBroker) -> None:
     broker.fill("jobs")
     seen: list[object] = []

@@ -287,9 +287,11 @@ class PublishingChannel(Blocking[channels.Channel]):
                 break
             except (TypeError, AttributeError) as error:
                 raise wrong_arguments(body, properties) or error from None
-            except EndpointClosed:
+            except EndpointClosed as error:
                 if not state.waits:
-                    raise  # Else the connection was lost meanwhile.
+                    found = state.why_ended(error)
+                    raise found from found.__cause__
+                # The connection was lost meanwhile.
         if driver.congested:
             driver.run(driver.written(), timeout, "the publish")
         if pending is None:

@@ -44,7 +44,8 @@ class Client(RoutesClient):
 
     def __init__(self, core: Connection) -> None:
         super().__init__(core)
-        # The steps that attach lost sessions again; None while nothing is lost.
+        # The steps that attach lost sessions again, until they are done; those of a connection that was lost meanwhile
+        # are over. None before.
         self.restoring: Restoring | None = None
 
     @property
@@ -127,7 +128,6 @@ class Client(RoutesClient):
     def on_lost(self) -> None:
         if self.restoring is not None:
             self.restoring.is_over = True
-        self.restoring = None
         self.collected.clear()
         known = [*dict.fromkeys([*self.lost_sessions, *self.sessions.values()])]
         self.sessions.clear()

@@ -482,7 +482,6 @@ class Session:
         """
         state = self._state
         await state.client.until_restored()
-        state.begin()
         asked = state.guarded(state.core.request_timeout, seconds)
         granted = await state.result(asked, None, "session.request-timeout")
         if state.asked is not None:

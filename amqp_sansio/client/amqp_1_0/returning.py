@@ -148,6 +148,9 @@ class Returning(Steps):
 
     def refused(self, report: CloseReport) -> None:
         """Note that the peer has ended what was opened again, before it was there: try once more, or give it up."""
+        if self.link is None and self.session.is_over:
+            # Its links, which have ended with it, are attached again with the next one.
+            self._under_way = None
         link = self._under_way
         self._step = ""
         if link is not None and (link.closing or link.error is not None):
@@ -160,8 +163,6 @@ class Returning(Steps):
             link.end(report, None)
             self._next()
         elif seconds is not None:
-            if link is not None:
-                link.attachment += 1
             self.begin(report, seconds)
         else:
             self.client.note(f"{self.what} isn't opened again: {report}", warns=True)

@@ -207,8 +207,8 @@ class Channel:
             except EndpointClosed as error:
                 if state.waits:
                     continue  # The connection was lost meanwhile.
-                client.seen(error.report)
-                raise
+                found = state.why_ended(error)
+                raise found from found.__cause__
             except (TypeError, AttributeError) as error:
                 raise wrong_arguments(body, properties) or error from None
         if pending is None:

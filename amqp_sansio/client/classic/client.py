@@ -396,6 +396,14 @@ class ChannelState:
         text = f"channel {self.number}: the delivery came on a connection that was lost since; it will come again"
         return StaleDelivery(text, error.report)
 
+    def why_ended(self, error: EndpointClosed) -> EndpointClosed:
+        """Return why it takes no publishes any more; `error` is what the core's channel says, which may have ended with
+        a connection before."""
+        if self.client.recovery is not None and self.error is not None:
+            return self.client.for_caller(self.error)
+        self.client.seen(error.report)
+        return error
+
     def lost(self) -> None:
         """Note that the connection is lost, and will be opened again."""
         for inbox in list(self.inboxes.values()):
