@@ -23,14 +23,12 @@ from amqp_sansio.amqp_0_10 import (
     Connection,
     DeliveryProperties,
     Message,
-    MessageFlow,
     MessageProperties,
     MessageReceived,
-    MessageSetFlowMode,
-    MessageSubscribe,
     Session,
     SessionRequested,
 )
+from amqp_sansio.amqp_0_10.spec import MessageFlow, MessageSetFlowMode, MessageSubscribe
 from amqp_sansio.sasl import Plain
 from benchmarks import codec_bench
 from benchmarks.codec_bench import HEADERS, chunks

@@ -105,7 +105,7 @@ def _consuming() -> tuple[observer_bench.Pair, nine.Channel, nine.Channel]:
     pair = observer_bench.Pair()
     channel = pair.client.open_channel()
     pair.settle()
-    channel.call(nine.BasicConsume("q", consumer_tag=CONSUMER))
+    channel.call(nine.spec.BasicConsume("q", consumer_tag=CONSUMER))
     pair.settle()
     return pair, channel, pair.server.channel(channel.number)
 
@@ -114,7 +114,7 @@ def _publishing() -> tuple[observer_bench.Pair, nine.Channel, nine.Channel]:
     pair = observer_bench.Pair()
     channel = pair.client.open_channel()
     pair.settle()
-    channel.call(nine.ConfirmSelect())
+    channel.call(nine.spec.ConfirmSelect())
     pair.settle()
     return pair, channel, pair.server.channel(channel.number)
 
@@ -243,9 +243,9 @@ def _lane_ack(count: int) -> tuple[Observer, str, bytes]:
 def _subscribed(sent: Sent, accept: int = ten.EXPLICIT) -> tuple[Any, Any, Callable[[], None]]:
     client, server, settle = amqp_0_10_bench.open_pair(sent)
     session = client.open_session("bench")
-    session.call(ten.MessageSubscribe("q", CONSUMER, accept, 0))
-    session.call(ten.MessageFlow(CONSUMER, ten.MESSAGE, None))
-    session.call(ten.MessageFlow(CONSUMER, ten.BYTE, None))
+    session.call(ten.spec.MessageSubscribe("q", CONSUMER, accept, 0))
+    session.call(ten.spec.MessageFlow(CONSUMER, ten.MESSAGE, None))
+    session.call(ten.spec.MessageFlow(CONSUMER, ten.BYTE, None))
     settle()
     return client, server, settle
 

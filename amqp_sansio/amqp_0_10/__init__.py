@@ -1,21 +1,20 @@
-"""AMQP 0-10: connections and sessions as client and server, and the values and records of the wire."""
+"""AMQP 0-10: connections and sessions as client and server, messages and values; `spec` has the records of the wire."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from .codec import records
+from . import spec
 from .codec.dialect import Dialect
 from .codec.message import Headers, Message
 from .codec.message_fields import ObservedCommand
-from .codec.record import Command, Control, decode_command, decode_control, decode_headers, encode_headers
-from .codec.records import *  # noqa: F403
+from .codec.record import decode_command, decode_control, decode_headers, encode_headers
+from .codec.records import DeliveryProperties, MessageProperties
 from .codec.sequence_set import ByteRanges, SequenceSet
-from .codec.structs import Struct, decode_struct
+from .codec.structs import decode_struct
 from .codec.types import Map, decode_value, encode_value
 from .codec.values import Datetime, Struct32, Typed
-from .codec.violation import DetachCode
 
 if TYPE_CHECKING:
     from .endpoint.config import Config
@@ -129,15 +128,13 @@ __all__ = [
     "BodyReceived",
     "Branches",
     "ByteRanges",
-    "Command",
     "CommandReceived",
     "Completed",
     "Config",
     "Connection",
-    "Control",
     "CreditChanged",
     "Datetime",
-    "DetachCode",
+    "DeliveryProperties",
     "Dialect",
     "ExecutionError",
     "Headers",
@@ -145,6 +142,7 @@ __all__ = [
     "Map",
     "Message",
     "MessageBegun",
+    "MessageProperties",
     "MessageReceived",
     "NoCredit",
     "ObservedCommand",
@@ -157,7 +155,6 @@ __all__ = [
     "SessionClosed",
     "SessionRequested",
     "SessionState",
-    "Struct",
     "Struct32",
     "Transferred",
     "Typed",
@@ -168,5 +165,5 @@ __all__ = [
     "decode_value",
     "encode_headers",
     "encode_value",
+    "spec",
 ]
-__all__ += records.__all__

@@ -1,4 +1,4 @@
-"""AMQP 0-9-1: the connection, its configuration and events, and a record for every method.
+"""AMQP 0-9-1: the connection, its configuration and events; `spec` has a record for every method.
 
 The machine is shared with the other classic version; method numbers, arguments and field tables are this version's own.
 """
@@ -7,12 +7,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from .._classic.codec import methods_0_9_1 as _methods
 from .._classic.codec.dialect import Dialect, get_dialect
-from .._classic.codec.method import Method
-from .._classic.codec.method import Request as RequestMethod
-from .._classic.codec.methods_0_9_1 import *  # noqa: F403
-from .._classic.codec.properties import Properties
+from .._classic.codec.methods_0_9_1 import BasicProperties
 from .._classic.codec.table import FieldValue, Table, Timestamp, Typed
 from .._classic.endpoint.channel import Channel
 from .._classic.endpoint.config import Config
@@ -38,6 +34,7 @@ from .._classic.endpoint.events import (
 )
 from .._classic.model.channel_state import ChannelState
 from ..versions import AMQP_0_9_1, Version
+from . import spec
 
 
 class Connection(_Connection):
@@ -49,6 +46,7 @@ class Connection(_Connection):
 
 
 __all__ = [
+    "BasicProperties",
     "Blocked",
     "Channel",
     "ChannelState",
@@ -66,18 +64,15 @@ __all__ = [
     "HeartbeatReceived",
     "Message",
     "MessageReturned",
-    "Method",
     "MethodReceived",
-    "Properties",
     "Published",
     "Redirected",
     "Request",
-    "RequestMethod",
     "Returned",
     "Table",
     "Timestamp",
     "Typed",
     "Unblocked",
     "get_dialect",
+    "spec",
 ]
-__all__ += _methods.__all__

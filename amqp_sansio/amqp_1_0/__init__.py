@@ -1,25 +1,28 @@
-"""AMQP 1.0: connection, configuration, sessions, links, events, records of its composite types, values, messages."""
+"""AMQP 1.0: connection, configuration, sessions, links, events, messages; `spec` has the records of the wire."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from .codec import conditions, performatives, values
-from .codec.composite import Composite, DeliveryState, Performative, SaslFrame, decode_frame_body
-from .codec.conditions import (
-    RECEIVER,
-    SENDER,
-    ReceiverSettleMode,
-    SaslCode,
-    SenderSettleMode,
-    TerminusDurability,
-    TerminusExpiryPolicy,
-)
+from . import spec
+from .codec import conditions
+from .codec.composite import DeliveryState, decode_frame_body
 from .codec.message import AmqpSequence, AmqpValue, Data, Message, check_message
-from .codec.performatives import *  # noqa: F403
+from .codec.performatives import (
+    Accepted,
+    Error,
+    Header,
+    Modified,
+    Properties,
+    Received,
+    Rejected,
+    Released,
+    Source,
+    Target,
+)
 from .codec.sections import position_octets, section_position
-from .codec.values import *  # noqa: F403
+from .codec.values import Described, Symbol, Timestamp, decode, encode, skip
 
 if TYPE_CHECKING:
     from .endpoint.config import Config
@@ -92,12 +95,10 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = [
-    "RECEIVER",
-    "SENDER",
+    "Accepted",
     "AmqpSequence",
     "AmqpValue",
     "AvailableChanged",
-    "Composite",
     "Config",
     "Connection",
     "Controller",
@@ -108,40 +109,47 @@ __all__ = [
     "DeliveryRefused",
     "DeliveryState",
     "DeliveryUpdated",
+    "Described",
     "Drained",
+    "Error",
+    "Header",
     "LinkClosed",
     "LinkFailed",
     "LinkOpened",
     "LinkRequested",
     "LinkState",
     "Message",
+    "Modified",
     "NoCredit",
-    "Performative",
+    "Properties",
+    "Received",
     "Receiver",
-    "ReceiverSettleMode",
+    "Rejected",
+    "Released",
     "Resend",
     "Resource",
     "ResumeAction",
     "Resumed",
-    "SaslCode",
-    "SaslFrame",
     "SavedDelivery",
     "Sender",
-    "SenderSettleMode",
     "Session",
     "SessionRequested",
-    "TerminusDurability",
-    "TerminusExpiryPolicy",
+    "Source",
+    "Symbol",
+    "Target",
+    "Timestamp",
     "TlsStarted",
     "Transaction",
     "TransactionRequested",
     "Updated",
     "check_message",
     "conditions",
+    "decode",
     "decode_frame_body",
+    "encode",
     "position_octets",
     "resume_action",
     "section_position",
+    "skip",
+    "spec",
 ]
-__all__ += performatives.__all__
-__all__ += values.__all__

@@ -45,7 +45,7 @@ def tables(dialect: AnyDialect = DIALECT, *, max_size: int = 6) -> st.SearchStra
 def records(kind: type[Any], dialect: AnyDialect = DIALECT) -> st.SearchStrategy[Any]:
     """Records of one method, with any arguments that can be encoded, meaningful or not.
 
-    >>> from amqp_sansio.amqp_0_9_1 import QueueDeclare
+    >>> from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
     >>> declarations = records(QueueDeclare)
     """
     return _classic.records(kind, dialect)
@@ -76,7 +76,7 @@ def messages(
 
     Raises ValueError if no such method carries content, or that side sends none.
 
-    >>> from amqp_sansio.amqp_0_9_1 import BasicPublish
+    >>> from amqp_sansio.amqp_0_9_1.spec import BasicPublish
     >>> publishes = messages(BasicPublish)  # Message(method=BasicPublish(...), properties=..., body=b"...")
     """
     return _classic.messages(dialect, sent_by, max_body, kinds)

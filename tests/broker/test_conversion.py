@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from amqp_sansio import amqp_0_10, amqp_1_0
 from amqp_sansio._classic.codec.table import QPID, RABBIT, RABBIT_0_8, SPEC_0_8, SPEC_0_9_1, Timestamp, Typed
 from amqp_sansio._classic.codec.table_rules import TableRules
-from amqp_sansio.amqp_0_10 import Headers
+from amqp_sansio.amqp_0_10 import Headers, spec
 from amqp_sansio.amqp_1_0.codec import values
 from amqp_sansio.broker.contents.amqp_0_10 import Content_0_10
 from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
@@ -191,7 +191,7 @@ def a_message(version: Version) -> Content:
             message_properties=amqp_0_10.MessageProperties(
                 message_id=ID,
                 correlation_id=b"order-7",
-                reply_to=amqp_0_10.ReplyTo("", "answers"),
+                reply_to=spec.ReplyTo("", "answers"),
                 content_type="text/plain",
                 content_encoding="gzip",
                 user_id=b"guest",
@@ -358,7 +358,7 @@ def test_ids_of_0_9_1_as_0_10_shows_them() -> None:
 def test_where_answers_go(address: str, classic: str, parts: tuple[str, str]) -> None:
     content = content_1_0(properties=amqp_1_0.Properties(reply_to=address))
     assert to_classic(content).reply_to == classic
-    assert to_0_10(content).message_properties.reply_to == amqp_0_10.ReplyTo(*parts)
+    assert to_0_10(content).message_properties.reply_to == spec.ReplyTo(*parts)
     again = to_1_0(converted(content, AMQP_0_9_1)).reply_to
     assert again in (address, classic)
 

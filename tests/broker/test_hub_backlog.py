@@ -72,7 +72,7 @@ def queries(line: Line) -> Callable[[], int]:
     session = line.end.open_session(b"s")
     pump(line)
     line.stop()
-    handles = [session.call(ten.QueueQuery("q" * 200)) for _ in range(COUNT)]
+    handles = [session.call(ten.spec.QueueQuery("q" * 200)) for _ in range(COUNT)]
     return lambda: sum([each.done for each in handles])
 
 
@@ -126,7 +126,9 @@ def rpc(line: Line) -> Callable[[], int]:
     def send(_: object = None) -> None:
         nonlocal sent
         while sender.credit and sent < COUNT:
-            properties = one.Properties(message_id=one.ULong(sent), to="/queues/none", subject="GET", reply_to="$me")
+            properties = one.Properties(
+                message_id=one.spec.ULong(sent), to="/queues/none", subject="GET", reply_to="$me"
+            )
             sender.send(one.Message(None, properties=properties))
             sent += 1
 

@@ -13,18 +13,20 @@ from amqp_sansio.amqp_0_10 import (
     CommandReceived,
     DeliveryProperties,
     ExecutionError,
-    FragmentProperties,
     Message,
-    MessageFlow,
     MessageProperties,
+    Struct32,
+)
+from amqp_sansio.amqp_0_10 import Session as CoreSession
+from amqp_sansio.amqp_0_10.spec import (
+    FragmentProperties,
+    MessageFlow,
     MessageResume,
     MessageSetFlowMode,
     QueueDeclare,
     QueueDelete,
-    Struct32,
     Xid,
 )
-from amqp_sansio.amqp_0_10 import Session as CoreSession
 from amqp_sansio.client.amqp_0_10.connection import Connection
 from amqp_sansio.client.amqp_0_10.publishing import routed
 from amqp_sansio.client.amqp_0_10.session import Session

@@ -16,11 +16,11 @@ from typing import Any, Final
 import pytest
 
 from amqp_sansio import AMQP_0_9_1, Limits, Side, Version
-from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio._classic.endpoint.connection import EndpointModel
 from amqp_sansio._ground.deadlines import Deadlines
 from amqp_sansio._ground.invariants import ensure
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.codec.frames import CONTROL, CONTROL_TRACK, FRAME, FRAME_HEADER_SIZE, WHOLE
 from amqp_sansio.amqp_0_10.codec.sequence_set import SequenceSet
 from amqp_sansio.amqp_0_10.endpoint.channel import Transport
@@ -130,17 +130,17 @@ def _played_0_10(seed: int, side: Side) -> Iterator[World]:
 
 def _branches(timeout: int) -> Iterator[World]:
     branches = Branches(default_timeout=timeout)
-    ids = [amqp.Xid(7, b"global", bytes([number])) for number in range(5)]
+    ids = [spec.Xid(7, b"global", bytes([number])) for number in range(5)]
     for owner in "abc":
-        branches.execute(owner, amqp.DtxSelect(), 0.0)
-    branches.execute("a", amqp.DtxStart(ids[0]), 0.0)
-    branches.execute("b", amqp.DtxStart(ids[1]), 0.0)
-    branches.execute("b", amqp.DtxEnd(ids[1], False, True), 0.0)
-    branches.execute("b", amqp.DtxStart(ids[2]), 0.0)
-    branches.execute("b", amqp.DtxEnd(ids[2]), 0.0)
+        branches.execute(owner, spec.DtxSelect(), 0.0)
+    branches.execute("a", spec.DtxStart(ids[0]), 0.0)
+    branches.execute("b", spec.DtxStart(ids[1]), 0.0)
+    branches.execute("b", spec.DtxEnd(ids[1], False, True), 0.0)
+    branches.execute("b", spec.DtxStart(ids[2]), 0.0)
+    branches.execute("b", spec.DtxEnd(ids[2]), 0.0)
     branches.mark_work("a")
-    branches.execute("c", amqp.DtxStart(ids[3]), 0.0)
-    branches.execute("c", amqp.DtxEnd(ids[3], True), 0.0)
+    branches.execute("c", spec.DtxStart(ids[3]), 0.0)
+    branches.execute("c", spec.DtxEnd(ids[3], True), 0.0)
     yield branches, branches.check
 
 

@@ -16,30 +16,32 @@ from amqp_sansio.amqp_0_10 import (
     CommandReceived,
     CreditChanged,
     DeliveryProperties,
+    ExecutionError,
+    Message,
+    MessageProperties,
+    MessageReceived,
+    Rejected,
+    Released,
+)
+from amqp_sansio.amqp_0_10 import Session as CoreSession
+from amqp_sansio.amqp_0_10.spec import (
     ExchangeBind,
     ExchangeBound,
     ExchangeDeclare,
     ExchangeDelete,
     ExchangeQuery,
     ExchangeUnbind,
-    ExecutionError,
-    Message,
     MessageFlow,
-    MessageProperties,
-    MessageReceived,
     MessageStop,
     MessageTransfer,
     QueueDeclare,
     QueueDelete,
     QueuePurge,
     QueueQuery,
-    Rejected,
-    Released,
     StreamDeliver,
     XaResult,
     Xid,
 )
-from amqp_sansio.amqp_0_10 import Session as CoreSession
 from amqp_sansio.client import inbox
 from amqp_sansio.client.amqp_0_10.subscription import Subscription
 from amqp_sansio.errors import RemoteProtocolError, SessionEnded, TransactionFailed

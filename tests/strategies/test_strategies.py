@@ -72,7 +72,7 @@ def test_messages_of_one_method(message: Message[Any]) -> None:
 
 def test_no_messages_of_a_method_that_carries_none() -> None:
     with pytest.raises(ValueError, match="no such method carries content"):
-        amqp_0_8.messages(old.QueueDeclare)
+        amqp_0_8.messages(old.spec.QueueDeclare)
     with pytest.raises(ValueError, match="dialect"):
         amqp_0_8.tables("0-7")
 
@@ -204,8 +204,8 @@ def test_frames_of_1_0_are_whole(octets: bytes, sasl: bytes) -> None:
         assert frame[4:6] == bytes((2, kind))
         if len(frame) > 8:
             record, end = one.decode_frame_body(frame, 8)
-            assert isinstance(record, one.SaslFrame if kind else one.Performative)
-            if isinstance(record, one.Transfer):
+            assert isinstance(record, one.spec.SaslFrame if kind else one.spec.Performative)
+            if isinstance(record, one.spec.Transfer):
                 one.check_message(frame[end:])
             else:
                 assert end == len(frame)

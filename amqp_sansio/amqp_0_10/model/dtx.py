@@ -69,7 +69,7 @@ class Branches:
 
     An owner is whatever names a session. Times are seconds on the caller's clock, which never runs backwards.
 
-    >>> from amqp_sansio.amqp_0_10 import DtxCommit, DtxEnd, DtxPrepare, DtxSelect, DtxStart, Xid
+    >>> from amqp_sansio.amqp_0_10.spec import DtxCommit, DtxEnd, DtxPrepare, DtxSelect, DtxStart, Xid
     >>> branches, xid = Branches(), Xid(1, b"global", b"branch")
     >>> for command in (DtxSelect(), DtxStart(xid)):
     ...     branches.execute("session", command, 0.0)

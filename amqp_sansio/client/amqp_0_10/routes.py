@@ -21,17 +21,12 @@ from ...amqp_0_10 import (
     WINDOW,
     CommandReceived,
     Connection,
-    DtxSelect,
     ExecutionError,
     MessageBegun,
-    MessageCancel,
-    MessageFlow,
     MessageReceived,
-    MessageSetFlowMode,
     Resumed,
-    TxRollback,
-    TxSelect,
 )
+from ...amqp_0_10.spec import DtxSelect, MessageCancel, MessageFlow, MessageSetFlowMode, TxRollback, TxSelect
 from ...errors import (
     AmqpError,
     AnswerTimeout,
@@ -49,8 +44,9 @@ from ..inbox import Inbox, Streams
 from ..recovery import InDoubt, Repeated, Steps, in_doubt
 
 if TYPE_CHECKING:
-    from ...amqp_0_10 import Command, Message, SessionState, Struct
+    from ...amqp_0_10 import Message, SessionState
     from ...amqp_0_10 import Session as CoreSession
+    from ...amqp_0_10.spec import Command, Struct
 
 
 _R = TypeVar("_R")

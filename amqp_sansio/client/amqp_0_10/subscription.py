@@ -15,14 +15,10 @@ from ...amqp_0_10 import (
     DeliveryProperties,
     Headers,
     Message,
-    MessageFlow,
-    MessageFlush,
     MessageProperties,
     MessageReceived,
-    MessageSetFlowMode,
-    MessageStop,
-    MessageSubscribe,
 )
+from ...amqp_0_10.spec import MessageFlow, MessageFlush, MessageSetFlowMode, MessageStop, MessageSubscribe
 from ...errors import AnswerTimeout, CodecError, EndpointClosed
 from ..bodies import plain
 from ..processing import Processed

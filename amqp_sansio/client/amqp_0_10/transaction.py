@@ -6,15 +6,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ...amqp_0_10 import (
-    XA_HEURCOM,
-    XA_HEURHAZ,
-    XA_HEURMIX,
-    XA_HEURRB,
-    XA_OK,
-    XA_RBROLLBACK,
-    XA_RBTIMEOUT,
-    XA_RDONLY,
+from ...amqp_0_10 import XA_HEURCOM, XA_HEURHAZ, XA_HEURMIX, XA_HEURRB, XA_OK, XA_RBROLLBACK, XA_RBTIMEOUT, XA_RDONLY
+from ...amqp_0_10.spec import (
     DtxCommit,
     DtxEnd,
     DtxForget,
@@ -31,7 +24,7 @@ from ...amqp_0_10 import (
 from ...errors import EndpointClosed, LocalProtocolError, TransactionFailed
 
 if TYPE_CHECKING:
-    from ...amqp_0_10 import XaResult, Xid
+    from ...amqp_0_10.spec import XaResult, Xid
     from .routes import SessionRoutes
 
 _STATUSES: Final = {

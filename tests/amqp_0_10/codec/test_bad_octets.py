@@ -11,29 +11,14 @@ from hypothesis import strategies as st
 
 from amqp_sansio import CodecError
 from amqp_sansio.amqp_0_10 import (
-    COMMANDS,
-    CONTROLS,
-    STRUCTS,
     ByteRanges,
-    CommandFragment,
-    ConnectionOpenOk,
     Datetime,
     DeliveryProperties,
-    DtxStart,
-    ExchangeDeclare,
-    ExecutionResult,
     Map,
     MessageProperties,
-    MessageSubscribe,
-    MessageTransfer,
-    RecoverResult,
-    ReplyTo,
     SequenceSet,
-    SessionCompleted,
-    Struct,
     Struct32,
     Typed,
-    Xid,
     decode_command,
     decode_control,
     decode_headers,
@@ -41,6 +26,23 @@ from amqp_sansio.amqp_0_10 import (
     decode_value,
     encode_headers,
     encode_value,
+)
+from amqp_sansio.amqp_0_10.spec import (
+    COMMANDS,
+    CONTROLS,
+    STRUCTS,
+    CommandFragment,
+    ConnectionOpenOk,
+    DtxStart,
+    ExchangeDeclare,
+    ExecutionResult,
+    MessageSubscribe,
+    MessageTransfer,
+    RecoverResult,
+    ReplyTo,
+    SessionCompleted,
+    Struct,
+    Xid,
 )
 from tests.amqp_0_10.codec.test_values import SIMPLE
 from tests.kit.steps import assert_linear

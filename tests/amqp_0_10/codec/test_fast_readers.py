@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.codec import record as records
 from amqp_sansio.amqp_0_10.codec.dialect import PlainXid
 from amqp_sansio.amqp_0_10.codec.plain_maps import decode_plain
@@ -19,13 +20,13 @@ from amqp_sansio.errors import CodecError
 from tests.amqp_0_10.codec.test_bad_octets import EXAMPLES
 from tests.kit.damage import BEHIND, FRONT, content, damaged, outcome, spoilt
 
-Kind = type[amqp.Struct]
+Kind = type[spec.Struct]
 
 KINDS: tuple[Kind, ...] = (
-    *amqp.STRUCTS.values(),
-    *amqp.CONTROLS.values(),
-    *amqp.COMMANDS.values(),
-    amqp.CommandFragment,
+    *spec.STRUCTS.values(),
+    *spec.CONTROLS.values(),
+    *spec.COMMANDS.values(),
+    spec.CommandFragment,
     PlainXid,
     ReplyTo,
 )
@@ -78,7 +79,7 @@ class _Careful:
         if name == "dtx.xid":
             coded = self.octets[self.pos : self.pos + 2] == b"\0\0"
             octets = self.take(self.number(4 if coded else 2))
-            return amqp.Xid.decode(self.code(octets, amqp.Xid.CODE)) if coded else PlainXid.decode(octets)
+            return spec.Xid.decode(self.code(octets, spec.Xid.CODE)) if coded else PlainXid.decode(octets)
         octets = self.take(self.number(SIZES[name]))
         match name:
             case "str8" | "str16":
@@ -105,7 +106,7 @@ class _Careful:
         return octets[2:]
 
 
-def _full(kind: Kind) -> amqp.Struct:
+def _full(kind: Kind) -> spec.Struct:
     return kind(*[EXAMPLES[name] for _, name in kind.FIELDS])
 
 
@@ -156,7 +157,7 @@ def test_records_of_any_fields_that_are_damaged_anywhere(kind: Kind, data: st.Da
     _compare(kind, spoilt(data, kind(*values).encode(), 0))
 
 
-@pytest.mark.parametrize("kind", amqp.STRUCTS.values(), ids=lambda kind: kind.NAME)
+@pytest.mark.parametrize("kind", spec.STRUCTS.values(), ids=lambda kind: kind.NAME)
 def test_a_header_struct_is_read_as_it_is_alone(kind: Kind) -> None:
     for octets in damaged(_full(kind).encode()):
         _compare_header(kind, octets)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from amqp_sansio import CodecError
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.codec.values import CODES
 from amqp_sansio.amqp_0_10.model.open_ids import OpenIds
 from tests.kit.steps import count_steps
@@ -89,7 +90,7 @@ def test_every_type_there_and_back(name: str, value: Any) -> None:
         ([], "list"),
         ((1,), "list"),
         (amqp.Struct32(0x0901, b"\x00\x00"), "struct32"),
-        (amqp.ReplyTo(), ""),
+        (spec.ReplyTo(), ""),
     ],
 )
 def test_what_plain_values_become(value: Any, name: str) -> None:
@@ -159,34 +160,34 @@ def test_maps_keep_their_octets() -> None:
 
 @pytest.mark.rule("0-10/wire/struct-flags", "0-10/wire/struct-spare-flags")
 def test_the_first_field_is_the_first_octets_lowest_bit() -> None:
-    assert amqp.MessageTransfer("q").encode() == b"\x01\x00\x01q"
-    assert amqp.MessageTransfer(accept_mode=1).encode() == b"\x02\x00\x01"
+    assert spec.MessageTransfer("q").encode() == b"\x01\x00\x01q"
+    assert spec.MessageTransfer(accept_mode=1).encode() == b"\x02\x00\x01"
     properties = amqp.DeliveryProperties(routing_key="k", redelivered=True)
     assert properties.encode() == b"\x04\x02\x01k"
-    assert amqp.MessageTransfer().encode() == b"\x00\x00"
+    assert spec.MessageTransfer().encode() == b"\x00\x00"
     # What a peer set besides is written again as it came.
-    odd = amqp.MessageTransfer.decode(b"\x01\x80\x01q")
+    odd = spec.MessageTransfer.decode(b"\x01\x80\x01q")
     assert (odd.destination, odd.encode()) == ("q", b"\x01\x80\x01q")
 
 
 @pytest.mark.rule("0-10/wire/struct-size-includes", "0-10/wire/struct-code")
 def test_sizes_and_codes_of_structs() -> None:
-    assert amqp.ReplyTo("x", "k").encode_sized() == b"\x00\x06\x03\x00\x01x\x01k"
-    assert amqp.Xid(1, b"g", b"b").encode_sized() == b"\x00\x00\x00\x0c\x06\x04\x07\x00\x00\x00\x00\x01\x01g\x01b"
-    message = amqp.MessageProperties(reply_to=amqp.ReplyTo("x", "k"))
-    assert amqp.MessageProperties.decode(message.encode()).reply_to == amqp.ReplyTo("x", "k")
-    fragment = amqp.CommandFragment(7, amqp.ByteRanges([(0, 9)]))
+    assert spec.ReplyTo("x", "k").encode_sized() == b"\x00\x06\x03\x00\x01x\x01k"
+    assert spec.Xid(1, b"g", b"b").encode_sized() == b"\x00\x00\x00\x0c\x06\x04\x07\x00\x00\x00\x00\x01\x01g\x01b"
+    message = amqp.MessageProperties(reply_to=spec.ReplyTo("x", "k"))
+    assert amqp.MessageProperties.decode(message.encode()).reply_to == spec.ReplyTo("x", "k")
+    fragment = spec.CommandFragment(7, amqp.ByteRanges([(0, 9)]))
     assert fragment.encode_sized() == b"\x00\x00\x00\x07\x00\x10" + bytes(15) + b"\x09"
 
 
 @pytest.mark.rule("0-10/wire/struct32", "0-10/wire/header-unknown-pass")
 def test_structs_nobody_knows_are_kept_octet_for_octet() -> None:
     unknown = amqp.Struct32(0x7F01, b"\x01\x02\x03")
-    result = amqp.ExecutionResult(5, unknown)
-    again = amqp.ExecutionResult.decode(result.encode())
+    result = spec.ExecutionResult(5, unknown)
+    again = spec.ExecutionResult.decode(result.encode())
     assert again.value == unknown
-    known = amqp.ExecutionResult(5, amqp.QueueQueryResult("q", message_count=3))
-    assert amqp.ExecutionResult.decode(known.encode()).value == amqp.QueueQueryResult("q", message_count=3)
+    known = spec.ExecutionResult(5, spec.QueueQueryResult("q", message_count=3))
+    assert spec.ExecutionResult.decode(known.encode()).value == spec.QueueQueryResult("q", message_count=3)
     headers = (unknown, amqp.DeliveryProperties(routing_key="k"))
     octets = amqp.encode_headers(headers)
     assert amqp.decode_headers(octets, 0, len(octets)) == headers
@@ -214,16 +215,16 @@ def test_byte_ranges_ascend_and_do_not_touch(ranges: list[tuple[int, int]]) -> N
 
 
 def test_records_are_values() -> None:
-    record = amqp.SessionCompleted(amqp.SequenceSet.of(1, 2), timely_reply=True)
-    assert record == amqp.SessionCompleted(amqp.SequenceSet.of(1, 2), timely_reply=True)
-    assert hash(record) == hash(amqp.SessionCompleted(amqp.SequenceSet.of(1, 2), timely_reply=True))
-    assert record != amqp.SessionCompleted(amqp.SequenceSet.of(1, 2))
+    record = spec.SessionCompleted(amqp.SequenceSet.of(1, 2), timely_reply=True)
+    assert record == spec.SessionCompleted(amqp.SequenceSet.of(1, 2), timely_reply=True)
+    assert hash(record) == hash(spec.SessionCompleted(amqp.SequenceSet.of(1, 2), timely_reply=True))
+    assert record != spec.SessionCompleted(amqp.SequenceSet.of(1, 2))
     assert repr(record) == "SessionCompleted(commands=SequenceSet([(1, 2)]), timely_reply=True)"
     assert pickle.loads(pickle.dumps(record)) == record
-    login = amqp.ConnectionStartOk(mechanism="PLAIN", response=b"secret")
+    login = spec.ConnectionStartOk(mechanism="PLAIN", response=b"secret")
     assert "secret" not in repr(login)
     with pytest.raises(CodecError, match="destination is 7"):
-        amqp.MessageTransfer(7).encode()  # type: ignore[arg-type]
+        spec.MessageTransfer(7).encode()  # type: ignore[arg-type]
 
 
 def test_what_a_set_has_of_some_ids_costs_a_step_for_each_of_them() -> None:

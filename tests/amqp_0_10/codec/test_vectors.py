@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import amqp_0_10
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.codec.field_types import read_sequence_set
 from amqp_sansio.amqp_0_10.codec.types import Map
 from amqp_sansio.amqp_0_10.codec.values import CODES
@@ -63,7 +64,7 @@ def test_structs(vector: dict[str, Any]) -> None:
         assert octets
         return
     struct = amqp_0_10.decode_struct(octets, 4, len(octets))
-    assert isinstance(struct, amqp_0_10.Struct)
+    assert isinstance(struct, spec.Struct)
     assert type(struct).__name__ == name
     same(struct, vector["meaning"])
     assert struct.encode_sized() == octets
@@ -75,17 +76,17 @@ def test_structs(vector: dict[str, Any]) -> None:
 def test_controls_and_commands(vector: dict[str, Any]) -> None:
     frames = frames_of(bytes.fromhex(vector["hex"]))
     segment, payload = frames[0]
-    unit: amqp_0_10.Struct
+    unit: spec.Struct
     if segment == 0:
         control = amqp_0_10.decode_control(payload, 0, len(payload))
-        assert isinstance(control, amqp_0_10.Control)
+        assert isinstance(control, spec.Control)
         assert control.encode_assembly() == payload
         control.wire = None
         assert control.encode_assembly() == payload
         unit = control
     else:
         command, sync = amqp_0_10.decode_command(payload, 0, len(payload))
-        assert isinstance(command, amqp_0_10.Command)
+        assert isinstance(command, spec.Command)
         assert command.encode_segment(sync=sync) == payload
         command.wire = None
         assert command.encode_segment(sync=sync) == payload
@@ -93,7 +94,7 @@ def test_controls_and_commands(vector: dict[str, Any]) -> None:
     same(unit, vector["meaning"])
 
 
-def same(struct: amqp_0_10.Struct, meaning: dict[str, str]) -> None:
+def same(struct: spec.Struct, meaning: dict[str, str]) -> None:
     """Which fields are there is as it should be, and their values where the text of both is the same."""
     for name, told in meaning.items():
         value = getattr(struct, name, None)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from amqp_sansio import Limits
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from tests.kit.talk_1_0 import Talk10, begin, credit, transfer
 
 
@@ -52,7 +53,7 @@ def test_deliveries_that_never_end_are_not_held_for_ever(at_large: bool) -> None
     talk = _open(limits=limits)
     for handle in range(2000 if at_large else 400):
         talk.client(transfer(handle, _body(b"x" * 30), handle=handle, more=True))
-        talk.client(amqp.Attach(f"n{handle}", handle, True, source=amqp.Source(), target=amqp.Target()))
+        talk.client(spec.Attach(f"n{handle}", handle, True, source=amqp.Source(), target=amqp.Target()))
         talk.client(transfer(5000 + handle, _body(b"x"), handle=0))
         talk.client(begin(), channel=handle % 255 + 1)
     assert talk.observer.held <= limits.bodies
@@ -113,7 +114,7 @@ _VALUES: Final = (
     [1, [2, b"x" * 300]],
     {"k": amqp.Described(amqp.Symbol("a:b"), amqp.Described(7, "inner"))},
     amqp.Described(amqp.Described(1, 2), [3]),
-    amqp.Array([1, 2, 3]),
+    spec.Array([1, 2, 3]),
 )
 
 
