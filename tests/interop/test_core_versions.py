@@ -62,8 +62,8 @@ def channel_of(wire: Wire) -> amqp_0_9_1.Channel:
 
 
 def queue_of(peer: Peer, wire: Wire, channel: amqp_0_9_1.Channel, name: str) -> str:
-    declared = wire.result(channel.call(peer.amqp.QueueDeclare(queue=name, auto_delete=False)))
-    wire.result(channel.call(peer.amqp.QueuePurge(queue=name)))
+    declared = wire.result(channel.call(peer.amqp.spec.QueueDeclare(queue=name, auto_delete=False)))
+    wire.result(channel.call(peer.amqp.spec.QueuePurge(queue=name)))
     assert declared.queue == name
     return name
 
