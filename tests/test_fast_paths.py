@@ -116,14 +116,14 @@ def _transfers(random: Random) -> list[object]:
     client, server = open_pair({"stream_above": random.choice((None, None, 100))})
     session, served = client.session(0), server.session(0)
     mode, credit = (
-        random.choice((amqp.WINDOW, amqp.CREDIT)),
+        random.choice((amqp.spec.WINDOW, amqp.spec.CREDIT)),
         random.choice(((None, None), (1000, None), (8, 200_000))),
     )
     for destination in ("a", "b"):
         session.call(spec.MessageSubscribe("q", destination))
         session.call(spec.MessageSetFlowMode(destination, mode))
-        session.call(spec.MessageFlow(destination, amqp.MESSAGE, credit[0]))
-        session.call(spec.MessageFlow(destination, amqp.BYTE, credit[1]))
+        session.call(spec.MessageFlow(destination, amqp.spec.MESSAGE, credit[0]))
+        session.call(spec.MessageFlow(destination, amqp.spec.BYTE, credit[1]))
     settle(client, server)
     found: list[object] = []
     wanted: dict[str, Any] = {}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from . import spec
 from .codec import conditions
-from .codec.composite import DeliveryState, decode_frame_body
-from .codec.message import AmqpSequence, AmqpValue, Data, Message, check_message
+from .codec.composite import DeliveryState
+from .codec.message import AmqpSequence, AmqpValue, Data, Message
 from .codec.performatives import (
     Accepted,
     Error,
@@ -21,8 +21,7 @@ from .codec.performatives import (
     Source,
     Target,
 )
-from .codec.sections import position_octets, section_position
-from .codec.values import Described, Symbol, Timestamp, decode, encode, skip
+from .codec.values import Described, Symbol, Timestamp
 
 if TYPE_CHECKING:
     from .endpoint.config import Config
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from .endpoint.sender import NoCredit, Sender
     from .endpoint.session import Session
     from .endpoint.transactions import Controller, Resource, Transaction
-    from .model.resume import LinkState, Resend, ResumeAction, SavedDelivery, resume_action
+    from .model.resume import LinkState, SavedDelivery
 
 _LATER: Final = {
     "AvailableChanged": "endpoint.events",
@@ -69,9 +68,7 @@ _LATER: Final = {
     "LinkState": "model.resume",
     "NoCredit": "endpoint.sender",
     "Receiver": "endpoint.receiver",
-    "Resend": "model.resume",
     "Resource": "endpoint.transactions",
-    "ResumeAction": "model.resume",
     "Resumed": "endpoint.events",
     "SavedDelivery": "model.resume",
     "Sender": "endpoint.sender",
@@ -81,7 +78,6 @@ _LATER: Final = {
     "Transaction": "endpoint.transactions",
     "TransactionRequested": "endpoint.events",
     "Updated": "endpoint.events",
-    "resume_action": "model.resume",
 }
 """Names of what only an endpoint needs, with their modules: who only observes, or reads octets, doesn't load them."""
 
@@ -126,9 +122,7 @@ __all__ = [
     "Receiver",
     "Rejected",
     "Released",
-    "Resend",
     "Resource",
-    "ResumeAction",
     "Resumed",
     "SavedDelivery",
     "Sender",
@@ -142,14 +136,6 @@ __all__ = [
     "Transaction",
     "TransactionRequested",
     "Updated",
-    "check_message",
     "conditions",
-    "decode",
-    "decode_frame_body",
-    "encode",
-    "position_octets",
-    "resume_action",
-    "section_position",
-    "skip",
     "spec",
 ]

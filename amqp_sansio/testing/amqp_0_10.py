@@ -14,18 +14,9 @@ from typing import Any, cast
 
 from hypothesis import strategies as st
 
-from ..amqp_0_10 import (
-    ByteRanges,
-    Datetime,
-    DeliveryProperties,
-    Message,
-    MessageProperties,
-    SequenceSet,
-    Struct32,
-    encode_headers,
-    spec,
-)
-from ..amqp_0_10.spec import Command, Control, ReplyTo, SessionHeader, Struct, Xid
+from ..amqp_0_10 import DeliveryProperties, Message, MessageProperties, SequenceSet, spec
+from ..amqp_0_10.codec.record import encode_headers
+from ..amqp_0_10.spec import ByteRanges, Command, Control, Datetime, ReplyTo, SessionHeader, Struct, Struct32, Xid
 from ..endpoint import Side
 
 _NAMES: list[str] = cast("Any", spec).__all__
@@ -224,7 +215,7 @@ def _sent_by(kinds: tuple[type[Any], ...], side: Side | None) -> list[type[Any]]
 def headers() -> st.SearchStrategy[tuple[Struct | Struct32, ...]]:
     """The structs of a header segment: properties in any order, with others among them.
 
-    >>> from amqp_sansio.amqp_0_10 import encode_headers
+    >>> from amqp_sansio.amqp_0_10.codec.record import encode_headers
     >>> segment = headers().map(encode_headers)
     """
     some = st.tuples(

@@ -13,6 +13,7 @@ import pytest
 from amqp_sansio import Signal, amqp_0_9_1
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio._classic.model.channel_state import EACH, FREE
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.broker.client import Client
 from amqp_sansio.sasl import Plain
@@ -66,7 +67,7 @@ def holding(count: int, acquire_mode: int) -> tuple[Client, Any, list[int]]:
 KINDS = pytest.mark.parametrize(
     "kind", [amqp.spec.MessageAccept, amqp.spec.MessageReject, amqp.spec.MessageRelease, amqp.spec.MessageAcquire]
 )
-MODES = pytest.mark.parametrize("acquire_mode", [amqp.PRE_ACQUIRED, amqp.NOT_ACQUIRED])
+MODES = pytest.mark.parametrize("acquire_mode", [spec.PRE_ACQUIRED, spec.NOT_ACQUIRED])
 TRANSACTED = pytest.mark.parametrize("transacted", [False, True])
 
 
@@ -93,7 +94,7 @@ def test_words_about_what_is_settled(
 
 def test_accepting_the_same_again_in_a_transaction(most: int = SIZE) -> None:
     def work(size: int) -> Callable[[], object]:
-        there, _, ids = holding(size, amqp.PRE_ACQUIRED)
+        there, _, ids = holding(size, spec.PRE_ACQUIRED)
         octets = frames(amqp.spec.MessageAccept(amqp.SequenceSet([(ids[0], ids[-1])])))
         say(there, frames(amqp.spec.TxSelect()) + octets, 1)
         return lambda: say(there, octets, size // 5)

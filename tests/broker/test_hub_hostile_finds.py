@@ -9,9 +9,8 @@ from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, CloseHint, Li
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.amqp_0_8.spec import FileProperties
-from amqp_sansio.amqp_0_10 import CREDIT, NOT_ACQUIRED
 from amqp_sansio.amqp_0_10 import Message as TenMessage
-from amqp_sansio.amqp_0_10.spec import MessageSetFlowMode
+from amqp_sansio.amqp_0_10.spec import CREDIT, NOT_ACQUIRED, MessageSetFlowMode
 from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.broker import BrokerLimits, Hub, Settings
 from amqp_sansio.broker.frontends.classic.channel import ClassicChannel

@@ -9,6 +9,7 @@ import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Limits, Settled, amqp_0_10, amqp_1_0
 from amqp_sansio.amqp_0_9_1 import Blocked, Delivery, FlowChanged, Unblocked
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.broker.model.commands import DeclareQueue
 from amqp_sansio.endpoint import Side
@@ -117,7 +118,7 @@ class Slow_0_10(Slow):
     slack = 4 * len(BODY)
 
     def __init__(
-        self, *, accept_mode: int = amqp_0_10.EXPLICIT, size: int = 1000, limits: Limits | None = None, **arguments: Any
+        self, *, accept_mode: int = spec.EXPLICIT, size: int = 1000, limits: Limits | None = None, **arguments: Any
     ) -> None:
         config = amqp_0_10.Config(sasl=Plain("guest", "guest"), vhost="/", heartbeat=0)
         super().__init__(lambda _: amqp_0_10.Connection.client(config), size, limits)
@@ -132,14 +133,14 @@ class Slow_0_10(Slow):
         return result(session.call(command), self.publisher, self.consumer)
 
     def grant(self, messages: int) -> None:
-        for unit, value in ((amqp_0_10.MESSAGE, messages), (amqp_0_10.BYTE, amqp_0_10.INFINITE)):
+        for unit, value in ((spec.MESSAGE, messages), (spec.BYTE, spec.INFINITE)):
             self.into.call(amqp_0_10.spec.MessageFlow("d", unit, value))
 
     def is_stopped(self) -> bool:
         return bool(self.out.credit("")[0] == 0)
 
     def send(self, body: bytes) -> None:
-        self.out.transfer("", amqp_0_10.Message(body, routing_key="q"), accept_mode=amqp_0_10.NONE)
+        self.out.transfer("", amqp_0_10.Message(body, routing_key="q"), accept_mode=spec.NONE)
 
     def bodies(self) -> list[int]:
         found = self.consumer.take(amqp_0_10.MessageReceived)
@@ -197,8 +198,8 @@ def unlimited(label: str, size: int) -> Slow:
         return SlowClassic(label, no_ack=True, size=size)
     slow: Slow_0_10 | Slow_1_0
     if label == "0-10":
-        slow = Slow_0_10(accept_mode=amqp_0_10.NONE, size=size)
-        slow.grant(amqp_0_10.INFINITE)
+        slow = Slow_0_10(accept_mode=spec.NONE, size=size)
+        slow.grant(spec.INFINITE)
     else:
         slow = Slow_1_0(size=size)
         slow.grant(1_000_000)
@@ -271,7 +272,7 @@ def test_who_gives_no_credit_gets_nothing(slow_type: type[Slow_0_10 | Slow_1_0])
 
 def test_a_window_stays_closed_till_something_is_completed() -> None:
     slow = Slow_0_10()
-    slow.call(slow.into, amqp_0_10.spec.MessageSetFlowMode("d", amqp_0_10.WINDOW))
+    slow.call(slow.into, amqp_0_10.spec.MessageSetFlowMode("d", spec.WINDOW))
     slow.grant(5)
     slow.publish(50)
     assert slow.bodies() == list(range(5))
@@ -308,8 +309,8 @@ def test_a_session_whose_window_is_closed_holds_one_message_up() -> None:
 @pytest.mark.parametrize("limits", [Limits(replay=10), Limits(replay_octets=20_000), Limits(unsettled=10)])
 def test_who_completes_nothing_gets_no_more_than_can_be_kept_for_a_replay(limits: Limits) -> None:
     slow = Slow_0_10(limits=limits)
-    slow.call(slow.into, amqp_0_10.spec.MessageSetFlowMode("d", amqp_0_10.CREDIT))
-    slow.grant(amqp_0_10.INFINITE)
+    slow.call(slow.into, amqp_0_10.spec.MessageSetFlowMode("d", spec.CREDIT))
+    slow.grant(spec.INFINITE)
     slow.publish(200)
     got = slow.bodies()
     assert got == list(range(len(got)))

@@ -176,7 +176,7 @@ def test_values_of_different_type_or_value_are_not_the_same(one: Any, other: Any
         (5, spec.UByte(5)),
         (b"\xff", "\udcff"),
         (1.5, spec.Float(1.5)),
-        (Timestamp(2), amqp_0_10.Datetime(2)),
+        (Timestamp(2), amqp_0_10.spec.Datetime(2)),
         (Timestamp(2), amqp_1_0.Timestamp(2000)),
         (NAN, float("nan")),
         (0.0, -0.0),
@@ -190,7 +190,7 @@ def test_values_of_different_type_or_value_are_not_the_same(one: Any, other: Any
         (spec.Array([1, 2], int), [1, 2]),
         (spec.Decimal32.from_decimal(Decimal("1.5")), Decimal("1.5")),
         (UUID(int=1), UUID(int=1)),
-        (amqp_0_10.Struct32(1, b"a"), amqp_0_10.Struct32(1, b"a")),
+        (amqp_0_10.spec.Struct32(1, b"a"), amqp_0_10.spec.Struct32(1, b"a")),
     ],
 )
 def test_the_same_value_in_other_words(one: Any, other: Any) -> None:
@@ -209,7 +209,7 @@ def test_what_can_not_be_compared_is_like_nothing_else() -> None:
 
 NUMBERS = [
     *(1, -(2**63), True, 1.5, 2.0**61, float("inf"), Decimal("1.50"), Decimal("-0"), Timestamp(5), UUID(int=2**61)),
-    *(spec.ULong(2**64 - 1), spec.Float(1.5), spec.Decimal64.from_decimal("1.5"), amqp_0_10.Datetime(5)),
+    *(spec.ULong(2**64 - 1), spec.Float(1.5), spec.Decimal64.from_decimal("1.5"), amqp_0_10.spec.Datetime(5)),
     *([1, [2.5]], {"a": 1}, spec.Map({1: 2}), amqp_1_0.Described(amqp_1_0.Symbol("a"), 1)),
 ]
 

@@ -7,24 +7,18 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_10, By, Limits, Pending
-from amqp_sansio.amqp_0_10 import (
-    CREDIT,
-    MESSAGE,
-    CommandReceived,
-    DeliveryProperties,
-    ExecutionError,
-    Message,
-    MessageProperties,
-    Struct32,
-)
+from amqp_sansio.amqp_0_10 import CommandReceived, DeliveryProperties, ExecutionError, Message, MessageProperties
 from amqp_sansio.amqp_0_10 import Session as CoreSession
 from amqp_sansio.amqp_0_10.spec import (
+    CREDIT,
+    MESSAGE,
     FragmentProperties,
     MessageFlow,
     MessageResume,
     MessageSetFlowMode,
     QueueDeclare,
     QueueDelete,
+    Struct32,
     Xid,
 )
 from amqp_sansio.client.amqp_0_10.connection import Connection

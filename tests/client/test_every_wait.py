@@ -26,8 +26,7 @@ from amqp_sansio.amqp_0_9_1.spec import (
     ConnectionUpdateSecret,
     QueueDeclare,
 )
-from amqp_sansio.amqp_0_10 import CREDIT, NOT_ACQUIRED
-from amqp_sansio.amqp_0_10.spec import QueueQuery, Xid
+from amqp_sansio.amqp_0_10.spec import CREDIT, NOT_ACQUIRED, QueueQuery, Xid
 from amqp_sansio.amqp_1_0 import Accepted, Message, Received
 from amqp_sansio.client.amqp_1_0.cbs import Cbs, Claims, SharedAccessKey
 from amqp_sansio.client.amqp_1_0.links import LinkRoutes

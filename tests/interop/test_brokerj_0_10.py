@@ -300,10 +300,10 @@ def test_what_happens_to_the_unroutable(peer: Facing, wire: Wire010, session: am
     discarded = keyed("nowhere", delivery_properties=amqp.DeliveryProperties(discard_unroutable=True))
     assert wire.publish(session, "amq.direct", keyed("nowhere")) == UNROUTABLE
     assert wire.publish(session, "amq.direct", discarded) == Accepted()
-    assert wire.publish(session, "amq.direct", keyed("nowhere"), accept_mode=amqp.NONE) is None
+    assert wire.publish(session, "amq.direct", keyed("nowhere"), accept_mode=amqp.spec.NONE) is None
     assert wire.drain(session, caught) == []
     # Broker-J has an alternate exchange take what would be rejected, whatever the accept-mode.
-    assert wire.publish(session, exchange, keyed("nowhere", b"none"), accept_mode=amqp.NONE) is None
+    assert wire.publish(session, exchange, keyed("nowhere", b"none"), accept_mode=amqp.spec.NONE) is None
     assert wire.publish(session, exchange, keyed("nowhere", b"explicit")) == Accepted()
     assert wire.drain(session, caught) == [b"none", b"explicit"]
 
@@ -316,7 +316,7 @@ def test_what_a_queue_rejects_goes_to_its_alternate_exchange(
     queue = peer.queue(wire, session, alternate_exchange=alternate)
     for body in (b"rejected", b"orphaned"):
         assert wire.publish(session, "", keyed(queue, body)) == Accepted()
-    destination = wire.subscribe(session, queue, flow_mode=amqp.CREDIT, credit=1)
+    destination = wire.subscribe(session, queue, flow_mode=amqp.spec.CREDIT, credit=1)
     message = wire.message(session, destination)
     wire.result(session.reject(message.command_id, code=0, text="no", sync=True))
     assert wire.drain(session, caught) == [b"rejected"]
@@ -420,7 +420,7 @@ VALUES: dict[str, tuple[Any, str, Any]] = {
     "int64": (-(2**40), "int64", SAME),
     "uint64": (2**63, "int64", -(2**63)),
     "double": (0.1, "double", SAME),
-    "datetime": (amqp.Datetime(1_700_000_000), "int64", SAME),
+    "datetime": (amqp.spec.Datetime(1_700_000_000), "int64", SAME),
     "bin128": (bytes(16), "vbin32", SAME),
     "uuid": (UUID(int=9), "uuid", SAME),
     "bin256": (bytes(32), "vbin32", SAME),
@@ -450,7 +450,7 @@ VALUES: dict[str, tuple[Any, str, Any]] = {
 
 def test_application_headers_of_all_types(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = peer.queue(wire, session)
-    given = {name: amqp.Typed(name, value) for name, (value, _, _) in VALUES.items()}
+    given = {name: amqp.spec.Typed(name, value) for name, (value, _, _) in VALUES.items()}
     message = keyed(queue, application_headers=given)
     assert set(given) == set(CODES) - {"struct32"}
     assert wire.publish(session, "", message) == Accepted()

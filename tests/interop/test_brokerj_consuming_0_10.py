@@ -67,7 +67,7 @@ def test_a_window_opens_again_by_completions(peer: Facing, wire: Wire010, sessio
 
 def test_credit_mode_grants_once(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 10)
-    destination = wire.subscribe(session, queue, flow_mode=amqp.CREDIT, credit=3)
+    destination = wire.subscribe(session, queue, flow_mode=spec.CREDIT, credit=3)
     for number in range(3):
         message = wire.message(session, destination)
         assert bodies([message]) == [str(number)]
@@ -80,7 +80,7 @@ def test_credit_mode_grants_once(peer: Facing, wire: Wire010, session: amqp.Sess
     assert wire.arrived(session, destination) == []
 
 
-@pytest.mark.parametrize("flow_mode", [amqp.CREDIT, amqp.WINDOW])
+@pytest.mark.parametrize("flow_mode", [spec.CREDIT, spec.WINDOW])
 def test_credit_in_octets(peer: Facing, wire: Wire010, session: amqp.Session, flow_mode: int) -> None:
     queue = filled(peer, wire, session, 40, size=10)
     destination = wire.subscribe(session, queue, flow_mode=flow_mode, credit=100, octets=200)
@@ -92,15 +92,15 @@ def test_credit_in_octets(peer: Facing, wire: Wire010, session: amqp.Session, fl
     session.accept(*[event.command_id for event in wire.arrived(session, destination)])
     wire.sync(session)
     wire.idle(0.3)
-    assert len(wire.arrived(session, destination)) == (40 if flow_mode == amqp.WINDOW else 20)
+    assert len(wire.arrived(session, destination)) == (40 if flow_mode == spec.WINDOW else 20)
     assert session.report is None
 
 
 def test_without_one_of_the_units_nothing_comes(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 1)
-    grants = {amqp.MESSAGE: 1, amqp.BYTE: 1000}
-    for unit, other in ((amqp.MESSAGE, amqp.BYTE), (amqp.BYTE, amqp.MESSAGE)):
-        destination = wire.subscribe(session, queue, flow_mode=amqp.CREDIT)
+    grants = {spec.MESSAGE: 1, spec.BYTE: 1000}
+    for unit, other in ((spec.MESSAGE, spec.BYTE), (spec.BYTE, spec.MESSAGE)):
+        destination = wire.subscribe(session, queue, flow_mode=spec.CREDIT)
         wire.call(session, spec.MessageFlow(destination, unit, grants[unit]))
         wire.idle(0.2)
         assert wire.arrived(session, destination) == []
@@ -114,7 +114,7 @@ def test_an_absent_value_is_no_credit(peer: Facing, wire: Wire010, session: amqp
     """The specification makes it infinite."""
     queue = filled(peer, wire, session, 1)
     destination = wire.subscribe(session, queue)
-    for unit in (amqp.MESSAGE, amqp.BYTE):
+    for unit in (spec.MESSAGE, spec.BYTE):
         wire.call(session, spec.MessageFlow(destination, unit))
     wire.idle(0.3)
     assert wire.arrived(session, destination) == []
@@ -129,14 +129,14 @@ def test_stop_takes_all_credit(peer: Facing, wire: Wire010, session: amqp.Sessio
     wire.result(session.accept(first.command_id, sync=True))
     wire.idle(0.3)
     assert wire.arrived(session, destination) == []
-    wire.call(session, spec.MessageSetFlowMode(destination, amqp.CREDIT))
+    wire.call(session, spec.MessageSetFlowMode(destination, spec.CREDIT))
     session.top_up(destination, 1)
     assert bodies([wire.message(session, destination)]) == ["1"]
 
 
 def test_fetching(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 5)
-    destination = wire.subscribe(session, queue, flow_mode=amqp.CREDIT)
+    destination = wire.subscribe(session, queue, flow_mode=spec.CREDIT)
     assert bodies(wire.fetch(session, destination, 2)) == ["0", "1"]
     assert session.granted(destination) == (0, 0)
     assert bodies(wire.fetch(session, destination, 100)) == ["2", "3", "4"]
@@ -154,9 +154,9 @@ def test_a_flush_of_nothing(peer: Facing, wire: Wire010, session: amqp.Session) 
 def test_a_mode_is_not_changed_while_there_is_credit(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     destination = wire.subscribe(session, peer.queue(wire, session), credit=10)
     with pytest.raises(LocalProtocolError, match="still has credit"):
-        session.call(spec.MessageSetFlowMode(destination, amqp.CREDIT))
+        session.call(spec.MessageSetFlowMode(destination, spec.CREDIT))
     wire.call(session, spec.MessageStop(destination))
-    wire.call(session, spec.MessageSetFlowMode(destination, amqp.CREDIT))
+    wire.call(session, spec.MessageSetFlowMode(destination, spec.CREDIT))
 
 
 # Acquiring, accepting, rejecting, releasing.
@@ -164,7 +164,7 @@ def test_a_mode_is_not_changed_while_there_is_credit(peer: Facing, wire: Wire010
 
 def test_browsing(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 3)
-    browser = wire.subscribe(session, queue, accept_mode=amqp.NONE, acquire_mode=amqp.NOT_ACQUIRED, credit=100)
+    browser = wire.subscribe(session, queue, accept_mode=spec.NONE, acquire_mode=spec.NOT_ACQUIRED, credit=100)
     seen = [wire.message(session, browser) for _ in range(3)]
     assert bodies(seen) == ["0", "1", "2"]
     assert not any(message.acquired or message.accepts for message in seen)
@@ -176,8 +176,8 @@ def test_browsing(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
 
 def test_acquiring_what_was_only_shown(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 3)
-    browser = wire.subscribe(session, queue, acquire_mode=amqp.NOT_ACQUIRED, credit=100)
-    taker = wire.subscribe(session, queue, flow_mode=amqp.CREDIT, credit=1)
+    browser = wire.subscribe(session, queue, acquire_mode=spec.NOT_ACQUIRED, credit=100)
+    taker = wire.subscribe(session, queue, flow_mode=spec.CREDIT, credit=1)
     shown = [wire.message(session, browser) for _ in range(3)]
     taken = wire.message(session, taker)
     assert taken.body == b"0"
@@ -192,7 +192,7 @@ def test_acquiring_what_was_only_shown(peer: Facing, wire: Wire010, session: amq
 
 def test_accept_mode_none(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 2)
-    destination = wire.subscribe(session, queue, accept_mode=amqp.NONE, credit=1)
+    destination = wire.subscribe(session, queue, accept_mode=spec.NONE, credit=1)
     first = wire.message(session, destination)
     assert not first.accepts
     with pytest.raises(LocalProtocolError):
@@ -208,7 +208,7 @@ def test_released_messages_come_again(
     peer: Facing, wire: Wire010, session: amqp.Session, set_redelivered: bool
 ) -> None:
     queue = filled(peer, wire, session, 2)
-    destination = wire.subscribe(session, queue, flow_mode=amqp.CREDIT, credit=2)
+    destination = wire.subscribe(session, queue, flow_mode=spec.CREDIT, credit=2)
     first = wire.message(session, destination)
     second = wire.message(session, destination)
     wire.result(session.release(first.command_id, set_redelivered=set_redelivered, sync=True))

@@ -94,7 +94,7 @@ def test_accepts_count_after_the_commit(local: Work) -> None:
     wire, session = local.wire, local.session
     for body in (b"one", b"two"):
         wire.publish(local.plain, "", keyed(local.queue, body))
-    destination = wire.subscribe(session, local.queue, flow_mode=amqp.CREDIT, credit=2)
+    destination = wire.subscribe(session, local.queue, flow_mode=amqp.spec.CREDIT, credit=2)
     first, second = [wire.message(session, destination) for _ in range(2)]
     wire.result(session.accept(first.command_id, sync=True))
     wire.call(session, spec.TxCommit())
@@ -108,7 +108,7 @@ def test_after_a_rollback_broker_j_sends_messages_again(local: Work) -> None:
     """By the specification they stay acquired, and here they do: releasing them does nothing to Broker-J."""
     wire, session = local.wire, local.session
     wire.publish(local.plain, "", keyed(local.queue, b"one"))
-    destination = wire.subscribe(session, local.queue, flow_mode=amqp.CREDIT, credit=1)
+    destination = wire.subscribe(session, local.queue, flow_mode=amqp.spec.CREDIT, credit=1)
     message = wire.message(session, destination)
     wire.result(session.accept(message.command_id, sync=True))
     assert list(session.unsettled) == []
@@ -136,7 +136,7 @@ def test_a_session_that_ends_is_rolled_back(local: Work) -> None:
 
 def test_what_selecting_demands(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = peer.queue(wire, session)
-    wire.subscribe(session, queue, accept_mode=amqp.NONE)
+    wire.subscribe(session, queue, accept_mode=amqp.spec.NONE)
     with pytest.raises(LocalProtocolError):
         session.call(spec.TxSelect())
     other = wire.session()
@@ -183,7 +183,7 @@ def test_rolling_back(distributed: Work, prepared: bool) -> None:
 def test_consuming_in_a_branch(distributed: Work, committed: bool) -> None:
     wire, session = distributed.wire, distributed.session
     wire.publish(distributed.plain, "", keyed(distributed.queue, b"one"))
-    destination = wire.subscribe(session, distributed.queue, flow_mode=amqp.CREDIT, credit=1)
+    destination = wire.subscribe(session, distributed.queue, flow_mode=amqp.spec.CREDIT, credit=1)
     message = wire.message(session, destination)
     xid = new_xid()
     assert distributed.xa(spec.DtxStart(xid)) == XA_OK

@@ -76,7 +76,7 @@ def test_publishing_and_consuming(world: World, broker: Broker) -> None:
             if isinstance(broker, BrokerJ)
             else isinstance(refused, amqp.Rejected)
         )
-        assert await session.publish(b"none", "", queue, accept_mode=amqp.NONE) is None
+        assert await session.publish(b"none", "", queue, accept_mode=amqp.spec.NONE) is None
         async with session.subscribe(queue) as subscription:
             first, second = await fetched(subscription), await fetched(subscription)
             assert (first.body, second.body) == (b"hello", b"none")
@@ -95,7 +95,7 @@ def test_publishing_and_consuming(world: World, broker: Broker) -> None:
     with_queue(world, broker, scenario)
 
 
-@pytest.mark.parametrize("options", [{}, {"flow_mode": amqp.CREDIT}, {"octets": 5000}])
+@pytest.mark.parametrize("options", [{}, {"flow_mode": amqp.spec.CREDIT}, {"octets": 5000}])
 def test_many_messages(world: World, broker: Broker, options: dict[str, Any]) -> None:
     total = 500
     bodies = [str(number).encode().ljust(100) for number in range(total)]
@@ -139,7 +139,7 @@ def test_browsing_and_acquiring(world: World, broker: Broker) -> None:
     async def scenario(connection: Any, session: Any, queue: str) -> None:
         for body in (b"one", b"two"):
             await session.publish(body, "", queue)
-        async with session.subscribe(queue, acquire_mode=amqp.NOT_ACQUIRED) as subscription:
+        async with session.subscribe(queue, acquire_mode=amqp.spec.NOT_ACQUIRED) as subscription:
             await fetched(subscription)
             second = await fetched(subscription)
             assert await second.acquire()

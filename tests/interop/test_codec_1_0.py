@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0 import spec
+from amqp_sansio.amqp_1_0.codec.message import check_message
+from amqp_sansio.amqp_1_0.codec.values import decode, encode
 
 Constants: Any = proton.Data
 UNDESCRIBED: Any = proton.UNDESCRIBED
@@ -191,7 +193,7 @@ def proton_encode(value: Any) -> bytes:
 @example({n: n for n in range(300)})
 @example("x" * 256)
 def test_proton_reads_what_is_encoded(value: Any) -> None:
-    assert_proton_reads(amqp.encode(value), value)
+    assert_proton_reads(encode(value), value)
 
 
 @given(values)
@@ -200,16 +202,16 @@ def test_proton_reads_what_is_encoded(value: Any) -> None:
 @example({n: n for n in range(300)})
 def test_what_proton_encodes_is_read(value: Any) -> None:
     octets = proton_encode(to_proton(value))
-    found, end = amqp.decode(octets)
+    found, end = decode(octets)
     assert end == len(octets)
     assert_same(found, value)
     # A value that was read is written as it was.
-    assert_proton_reads(amqp.encode(found), value)
+    assert_proton_reads(encode(found), value)
 
 
 @given(simple)
 def test_neither_encodes_smaller(value: Any) -> None:
-    assert len(amqp.encode(value)) <= len(proton_encode(to_proton(value)))
+    assert len(encode(value)) <= len(proton_encode(to_proton(value)))
 
 
 annotation_maps = st.dictionaries(symbols.filter(bool), values, max_size=3)
@@ -266,7 +268,7 @@ def messages(draw: st.DrawFn) -> amqp.Message:
 @given(messages())
 def test_messages_both_ways(message: amqp.Message) -> None:
     octets = message.encode()
-    amqp.check_message(octets)
+    check_message(octets)
     theirs: Any = proton.Message()
     theirs.decode(octets)
     header, properties = message.header, message.properties

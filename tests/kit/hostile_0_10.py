@@ -5,17 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from amqp_sansio import Side
-from amqp_sansio.amqp_0_10 import (
-    Connection,
-    DeliveryProperties,
-    MessageProperties,
-    SequenceSet,
-    Session,
-    Struct32,
-    encode_headers,
-)
+from amqp_sansio.amqp_0_10 import Connection, DeliveryProperties, MessageProperties, SequenceSet, Session
 from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, CONTROL, HEADER, encode_assembly
-from amqp_sansio.amqp_0_10.codec.record import COMMANDS, CONTROLS
+from amqp_sansio.amqp_0_10.codec.record import COMMANDS, CONTROLS, encode_headers
 from amqp_sansio.amqp_0_10.model.session_model import Mode
 from amqp_sansio.amqp_0_10.model.states import Attachment
 from amqp_sansio.amqp_0_10.spec import (
@@ -58,6 +50,7 @@ from amqp_sansio.amqp_0_10.spec import (
     SessionTimeout,
     StreamDeliver,
     Struct,
+    Struct32,
     TxCommit,
     TxRollback,
     TxSelect,

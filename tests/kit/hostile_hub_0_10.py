@@ -4,7 +4,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from amqp_sansio.amqp_0_10 import DeliveryProperties, MessageProperties, encode_headers
+from amqp_sansio.amqp_0_10 import DeliveryProperties, MessageProperties
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
 from amqp_sansio.amqp_0_10.model.dtx_states import Branch
 from amqp_sansio.amqp_0_10.model.session_model import Mode
 from amqp_sansio.amqp_0_10.spec import (

@@ -3,7 +3,7 @@
 from struct import Struct
 from typing import Any
 
-from amqp_sansio.amqp_1_0 import decode_frame_body
+from amqp_sansio.amqp_1_0.codec.composite import decode_frame_body
 from amqp_sansio.amqp_1_0.codec.odd import OddRecord
 from amqp_sansio.amqp_1_0.spec import Close, Composite, Open
 

@@ -62,9 +62,9 @@ class Sessions(ABC):
         queue: str,
         destination: str = "",
         *,
-        accept_mode: int = amqp.EXPLICIT,
-        acquire_mode: int = amqp.PRE_ACQUIRED,
-        flow_mode: int = amqp.WINDOW,
+        accept_mode: int = amqp.spec.EXPLICIT,
+        acquire_mode: int = amqp.spec.PRE_ACQUIRED,
+        flow_mode: int = amqp.spec.WINDOW,
         credit: int = 0,
         octets: int | None = None,
         **options: Any,
@@ -72,7 +72,7 @@ class Sessions(ABC):
         """A subscription, with credit when some is given; its destination."""
         destination = destination or self.new_destination()
         self.call(session, spec.MessageSubscribe(queue, destination, accept_mode, acquire_mode, **options))
-        if flow_mode != amqp.WINDOW:
+        if flow_mode != amqp.spec.WINDOW:
             self.call(session, spec.MessageSetFlowMode(destination, flow_mode))
         if credit:
             session.top_up(destination, credit, octets)

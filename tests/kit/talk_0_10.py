@@ -5,6 +5,7 @@ from typing import Any, Self
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, CONTROL, HEADER, PROTOCOL_HEADER, encode_assembly
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
 from amqp_sansio.observer import Skipped, Violation
 from tests.kit.observing import Conversation
 
@@ -38,7 +39,7 @@ def content(
     command: spec.Command[Any], body: bytes | None, *structs: spec.Struct, channel: int = 0, largest: int = 65_535
 ) -> bytes:
     """The frames of a command with its message."""
-    segments = [(COMMAND, command.encode_segment()), (HEADER, amqp.encode_headers(structs))]
+    segments = [(COMMAND, command.encode_segment()), (HEADER, encode_headers(structs))]
     if body is not None:
         segments.append((BODY, body))
     return encode_assembly(channel, segments, largest)

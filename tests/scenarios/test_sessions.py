@@ -8,11 +8,6 @@ import pytest
 
 from amqp_sansio import Accepted, By, EndpointClosed, Event, LimitExceeded, Limits, LocalProtocolError
 from amqp_sansio.amqp_0_10 import (
-    CREDIT,
-    NONE,
-    NOT_ACQUIRED,
-    WINDOW,
-    XA_RBROLLBACK,
     CommandReceived,
     CreditChanged,
     DeliveryProperties,
@@ -25,6 +20,11 @@ from amqp_sansio.amqp_0_10 import (
 )
 from amqp_sansio.amqp_0_10 import Session as CoreSession
 from amqp_sansio.amqp_0_10.spec import (
+    CREDIT,
+    NONE,
+    NOT_ACQUIRED,
+    WINDOW,
+    XA_RBROLLBACK,
     ExchangeBind,
     ExchangeBound,
     ExchangeDeclare,

@@ -161,7 +161,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from amqp_sansio.amqp_0_10 import EXPLICIT, PRE_ACQUIRED, WINDOW, MessageReceived
+from amqp_sansio.amqp_0_10 import MessageReceived
+from amqp_sansio.amqp_0_10.spec import EXPLICIT, PRE_ACQUIRED, WINDOW
 from amqp_sansio.client.amqp_0_10 import connection as connections
 from amqp_sansio.client.amqp_0_10 import publishing
 from amqp_sansio.client.amqp_0_10 import session as sessions

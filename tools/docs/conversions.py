@@ -12,6 +12,7 @@ from amqp_sansio import amqp_0_10, amqp_1_0
 from amqp_sansio._classic.codec.methods import BasicProperties
 from amqp_sansio._classic.codec.table import RABBIT, RABBIT_0_8, Table, Timestamp, Typed
 from amqp_sansio.amqp_0_10 import spec
+from amqp_sansio.amqp_0_10.codec.types import encode_value
 from amqp_sansio.amqp_0_10.codec.values import Struct32
 from amqp_sansio.amqp_1_0.codec import values
 from amqp_sansio.broker.contents.amqp_0_10 import Content_0_10
@@ -145,7 +146,7 @@ def _samples_0_10() -> list[Sample]:
         return content_0_10(message_properties=amqp_0_10.MessageProperties(**fields))
 
     def typed(**types: Any) -> Content_0_10:
-        headers = {name: amqp_0_10.Typed(name.replace("_", "-"), value) for name, value in types.items()}
+        headers = {name: amqp_0_10.spec.Typed(name.replace("_", "-"), value) for name, value in types.items()}
         return content_0_10(application_headers=headers)
 
     def delivered(*names: str) -> Callable[[Content], Any]:
@@ -209,8 +210,8 @@ def _samples_0_10() -> list[Sample]:
     ]
 
 
-_MAP_OCTETS = amqp_0_10.encode_value({"a": 1, "b": ["c", None]})[1:]
-_LIST_OCTETS = amqp_0_10.encode_value([1, "c", {"d": True}])[1:]
+_MAP_OCTETS = encode_value({"a": 1, "b": ["c", None]})[1:]
+_LIST_OCTETS = encode_value([1, "c", {"d": True}])[1:]
 _MAP = content_0_10(_MAP_OCTETS, content_type="amqp/map")
 _LIST = content_0_10(_LIST_OCTETS, content_type="amqp/list")
 

@@ -154,9 +154,8 @@ PAGES: Final = (
             [
                 Part(f"amqp_sansio.{name}")
                 for name in (
-                    *("recorded.tables", "observer", "capture", "recorded.lifecycle", "recorded.histories"),
-                    *("recorded.histories.spans", "recorded.instants", "recorded.json_lines", "recorded.frame_lines"),
-                    "printing",
+                    *("recorded.tables", "observer", "capture", "recorded.histories"),
+                    *("recorded.histories.spans", "recorded.instants", "recorded.frame_lines"),
                 )
             ]
         ),

@@ -15,6 +15,7 @@ from typing import Any, Final
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version, amqp_0_10, amqp_1_0
 from amqp_sansio._classic.codec.dialect import default_dialect
 from amqp_sansio.amqp_0_10.codec.frames import COMMAND, CONTROL, ENDS, FRAME_HEADER_SIZE, HEADER, encode_assembly
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
 from amqp_sansio.capture import PcapngWriter
 
 from .ends import VERSIONS
@@ -343,7 +344,7 @@ def _ten_entries(version: Version, side: int) -> Iterator[tuple[str, Callable[[i
     def transfer(channel: int, destination: str) -> tuple[int, bytes]:
         return COMMAND, amqp_0_10.spec.MessageTransfer(destination, accept_mode=0).encode_segment()
 
-    headers = amqp_0_10.encode_headers((amqp_0_10.MessageProperties(user_id=b"y" * 2000),))
+    headers = encode_headers((amqp_0_10.MessageProperties(user_id=b"y" * 2000),))
     first = {0: attach(9)}
     yield ("messages", lambda n: first.get(n, b"") + command(9, transfer(9, f"d{n}"), (HEADER, headers)))
     whole = command(9, transfer(9, "d"), (HEADER, headers))

@@ -18,10 +18,10 @@ from amqp_sansio._classic.codec.table import decode_table
 from amqp_sansio.amqp_0_10.codec.record import decode_command, decode_control, decode_headers
 from amqp_sansio.amqp_0_10.codec.structs import decode_struct
 from amqp_sansio.amqp_0_10.codec.types import decode_value
-from amqp_sansio.amqp_1_0 import decode as decode_one
 from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.codec.composite import decode_frame_body
 from amqp_sansio.amqp_1_0.codec.message import check_message
+from amqp_sansio.amqp_1_0.codec.values import decode as decode_one
 from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.frontends.amqp_1_0.selecting import Selector
 from amqp_sansio.broker.frontends.amqp_1_0.selector import SelectorError

@@ -8,6 +8,7 @@ from typing import Any, Final
 from amqp_sansio import Observed
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10 import spec
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
 
 from .host import MethodHost, Patience
 from .listening import Accepted
@@ -71,7 +72,7 @@ class Host_0_10(MethodHost):
         """Send a command with its content, in frames of at most so many octets; return its id."""
         segments = [(COMMAND, command.encode_segment(sync=sync))]
         if headers:
-            segments.append((HEADERS, amqp.encode_headers(tuple(headers))))
+            segments.append((HEADERS, encode_headers(tuple(headers))))
         if body:
             segments.append((BODY, body))
         number = self._outgoing.get(channel)

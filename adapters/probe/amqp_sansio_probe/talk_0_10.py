@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from amqp_sansio import AMQP_0_10, AmqpError
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10 import spec
+from amqp_sansio.amqp_0_10.codec.record import decode_command, decode_control, encode_headers
 
 from .conversation import Conversation, Login, Names, Patience, Reading
 from .transport import Transport
@@ -117,7 +118,7 @@ class Talk010(Reading[Told]):
         """Send a command with its content; return its id."""
         segments = [(COMMAND, command.encode_segment(sync=sync))]
         if headers:
-            segments.append((HEADERS, amqp.encode_headers(headers)))
+            segments.append((HEADERS, encode_headers(headers)))
         if body:
             segments.append((BODY, body))
         self.send(assembly(segments, channel, self.frame_max))
@@ -156,14 +157,14 @@ class Talk010(Reading[Told]):
         try:
             if CONTROL in segments:
                 octets = segments[CONTROL]
-                control = amqp.decode_control(octets, 0, len(octets))
+                control = decode_control(octets, 0, len(octets))
                 if isinstance(control, spec.SessionCommandPoint):
                     self._incoming[channel] = control.command_id or 0
                 return (Told(control.NAME, channel, control, -1, headers, body),)
             octets = segments.get(COMMAND, b"")
             number = self._incoming.get(channel, 0)
             self._incoming[channel] = number + 1
-            command, _ = amqp.decode_command(octets, 0, len(octets))
+            command, _ = decode_command(octets, 0, len(octets))
         except AmqpError as error:
             self.garbled = f"what can't be decoded: {error}"
             return ()

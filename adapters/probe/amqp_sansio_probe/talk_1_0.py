@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from amqp_sansio import AMQP_1_0, AmqpError
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0 import spec
+from amqp_sansio.amqp_1_0.codec.composite import decode_frame_body
 
 from .conversation import Conversation, Login, Names, Patience, Reading
 from .transport import Transport
@@ -171,7 +172,7 @@ class Talk10(Reading[Told]):
         if begin == len(whole):
             return (Told("empty", channel, None, b"", len(whole)),)
         try:
-            content, at = amqp.decode_frame_body(whole, begin)
+            content, at = decode_frame_body(whole, begin)
         except AmqpError as error:
             self.garbled = f"a frame that can't be decoded: {error}"
             return ()

@@ -30,6 +30,7 @@ from ..._ground.invariants import ensure
 from ..._ground.timers import Clock
 from ...errors import LocalProtocolError
 from ..codec import records
+from ..codec.choices import XA_OK, XA_RDONLY
 from . import execution
 from .dtx_states import (
     ASSOCIATION,
@@ -37,8 +38,6 @@ from .dtx_states import (
     DOOMED,
     HEURISTIC,
     STATUSES,
-    XA_OK,
-    XA_RDONLY,
     Association,
     AssociationInput,
     Branch,

@@ -407,7 +407,6 @@ def decode_frame_body(
 
     Raises CodecError for malformed octets, and for types that no frame has; an `OddRecord` where only fields are odd.
 
-    >>> from amqp_sansio.amqp_1_0 import decode_frame_body
     >>> from amqp_sansio.amqp_1_0.spec import End
     >>> decode_frame_body(End().encode() + b"payload")
     (End(), 4)

@@ -13,20 +13,20 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ...amqp_0_10 import (
+from ...amqp_0_10 import CommandReceived, Connection, ExecutionError, MessageBegun, MessageReceived, Resumed
+from ...amqp_0_10.spec import (
     BYTE,
     CREDIT,
     INFINITE,
     MESSAGE,
     WINDOW,
-    CommandReceived,
-    Connection,
-    ExecutionError,
-    MessageBegun,
-    MessageReceived,
-    Resumed,
+    DtxSelect,
+    MessageCancel,
+    MessageFlow,
+    MessageSetFlowMode,
+    TxRollback,
+    TxSelect,
 )
-from ...amqp_0_10.spec import DtxSelect, MessageCancel, MessageFlow, MessageSetFlowMode, TxRollback, TxSelect
 from ...errors import (
     AmqpError,
     AnswerTimeout,

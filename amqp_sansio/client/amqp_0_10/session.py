@@ -7,8 +7,12 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from ...amqp_0_10 import CREDIT, EXPLICIT, PRE_ACQUIRED, WINDOW, ExecutionError, Message
+from ...amqp_0_10 import ExecutionError, Message
 from ...amqp_0_10.spec import (
+    CREDIT,
+    EXPLICIT,
+    PRE_ACQUIRED,
+    WINDOW,
     DtxRecover,
     ExchangeBind,
     ExchangeDeclare,

@@ -7,18 +7,18 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...amqp_0_10 import (
+from ...amqp_0_10 import DeliveryProperties, Headers, Message, MessageProperties, MessageReceived
+from ...amqp_0_10.spec import (
     BYTE,
     CREDIT,
     INFINITE,
     MESSAGE,
-    DeliveryProperties,
-    Headers,
-    Message,
-    MessageProperties,
-    MessageReceived,
+    MessageFlow,
+    MessageFlush,
+    MessageSetFlowMode,
+    MessageStop,
+    MessageSubscribe,
 )
-from ...amqp_0_10.spec import MessageFlow, MessageFlush, MessageSetFlowMode, MessageStop, MessageSubscribe
 from ...errors import AnswerTimeout, CodecError, EndpointClosed
 from ..bodies import plain
 from ..processing import Processed

@@ -6,8 +6,15 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ...amqp_0_10 import XA_HEURCOM, XA_HEURHAZ, XA_HEURMIX, XA_HEURRB, XA_OK, XA_RBROLLBACK, XA_RBTIMEOUT, XA_RDONLY
 from ...amqp_0_10.spec import (
+    XA_HEURCOM,
+    XA_HEURHAZ,
+    XA_HEURMIX,
+    XA_HEURRB,
+    XA_OK,
+    XA_RBROLLBACK,
+    XA_RBTIMEOUT,
+    XA_RDONLY,
     DtxCommit,
     DtxEnd,
     DtxForget,

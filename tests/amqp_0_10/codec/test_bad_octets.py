@@ -10,29 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import CodecError
-from amqp_sansio.amqp_0_10 import (
-    ByteRanges,
-    Datetime,
-    DeliveryProperties,
-    Map,
-    MessageProperties,
-    SequenceSet,
-    Struct32,
-    Typed,
-    decode_command,
-    decode_control,
-    decode_headers,
-    decode_struct,
-    decode_value,
-    encode_headers,
-    encode_value,
-)
+from amqp_sansio.amqp_0_10 import DeliveryProperties, Map, MessageProperties, SequenceSet
+from amqp_sansio.amqp_0_10.codec.record import decode_command, decode_control, decode_headers, encode_headers
+from amqp_sansio.amqp_0_10.codec.structs import decode_struct
+from amqp_sansio.amqp_0_10.codec.types import decode_value, encode_value
 from amqp_sansio.amqp_0_10.spec import (
     COMMANDS,
     CONTROLS,
     STRUCTS,
+    ByteRanges,
     CommandFragment,
     ConnectionOpenOk,
+    Datetime,
     DtxStart,
     ExchangeDeclare,
     ExecutionResult,
@@ -42,6 +31,8 @@ from amqp_sansio.amqp_0_10.spec import (
     ReplyTo,
     SessionCompleted,
     Struct,
+    Struct32,
+    Typed,
     Xid,
 )
 from tests.amqp_0_10.codec.test_values import SIMPLE

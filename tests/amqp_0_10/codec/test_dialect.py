@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import CodecError
-from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.codec.dialect import Dialect, PlainXid, adapt
+from amqp_sansio.amqp_0_10.codec.record import decode_command
+from amqp_sansio.amqp_0_10.codec.types import decode_value, encode_value
 
 CODED = b"\x00\x00\x00\x0c\x06\x04\x07\x00\x00\x00\x00\x01\x01g\x01b"
 PLAIN = b"\x00\x0a\x07\x00\x00\x00\x00\x01\x01g\x01b"
@@ -19,7 +20,7 @@ WITH_XID = [kind for kind in spec.COMMANDS.values() if ("xid", "dtx.xid") in kin
 
 
 def _read(octets: bytes) -> spec.Command[Any]:
-    return amqp.decode_command(octets, 0, len(octets))[0]
+    return decode_command(octets, 0, len(octets))[0]
 
 
 def test_the_names_of_the_dialects() -> None:
@@ -111,10 +112,10 @@ def test_adapt_leaves_alone_what_is_right() -> None:
 
 def test_within_values_an_xid_has_its_code() -> None:
     plain = PlainXid(1, b"g", b"b")
-    assert amqp.encode_value(plain) == amqp.encode_value(XID) == b"\xab" + CODED
+    assert encode_value(plain) == encode_value(XID) == b"\xab" + CODED
     result = spec.RecoverResult([plain, XID])
     assert result.encode() == b"\x01\x00\x00\x00\x00\x25\xab\x00\x00\x00\x02" + CODED + CODED
-    found = amqp.decode_value(b"\xab" + CODED)[0]
+    found = decode_value(b"\xab" + CODED)[0]
     assert (type(found), found) == (spec.Xid, plain)
     assert spec.RecoverResult.decode(result.encode()).in_doubt == [XID, XID]
 

@@ -97,7 +97,7 @@ class World:
         """A subscription without credit."""
         self.call(name, spec.MessageSubscribe("q", destination, 0, 0))
         if destination == "credit":
-            self.call(name, spec.MessageSetFlowMode(destination, amqp.CREDIT))
+            self.call(name, spec.MessageSetFlowMode(destination, amqp.spec.CREDIT))
 
     # What comes.
 
@@ -204,7 +204,7 @@ class World:
         body = b"%d " % self.serial
         body += bytes(choices.of(SIZES))
         destination = "" if side is CLIENT else choices.of(DESTINATIONS)
-        mode = choices.of((0, 0, amqp.NONE)) if side is CLIENT else 0
+        mode = choices.of((0, 0, amqp.spec.NONE)) if side is CLIENT else 0
         message = amqp.Message(body, routing_key=choices.of((None, "key")))
         sent = self.live[side, name].transfer(destination, message, accept_mode=mode, sync=choices.rarely())
         self.note(sent.completion, None)
@@ -431,9 +431,9 @@ class World:
     def transfer_to(self, name: bytes, destination: str) -> None:
         """One more message."""
         body = b"later"
-        sent = self.live[SERVER, name].transfer(destination, body, accept_mode=amqp.NONE)
+        sent = self.live[SERVER, name].transfer(destination, body, accept_mode=amqp.spec.NONE)
         self.note(sent.completion, None)
-        command = spec.MessageTransfer(destination, amqp.NONE, 0)
+        command = spec.MessageTransfer(destination, amqp.spec.NONE, 0)
         self.asked[CLIENT, name].append(label(command, body))
 
     def rest(self) -> None:
@@ -535,7 +535,7 @@ def test_the_outcome_that_was_lost_comes_before_the_completion() -> None:
 def test_messages_from_before_a_stop_give_no_credit_back() -> None:
     pair, session, other = begun(2)
     for _ in range(2):
-        other.transfer("d", b"x", accept_mode=amqp.NONE)
+        other.transfer("d", b"x", accept_mode=amqp.spec.NONE)
     pair.pump()
     session.call(spec.MessageStop("d"))
     session.complete(0)
@@ -707,7 +707,7 @@ def test_two_requests_for_a_timeout_are_answered_in_turn() -> None:
     assert not pair.violations
 
 
-@pytest.mark.parametrize(("status", "left"), [(amqp.XA_OK, ()), (amqp.XA_RBROLLBACK, (0,))])
+@pytest.mark.parametrize(("status", "left"), [(amqp.spec.XA_OK, ()), (amqp.spec.XA_RBROLLBACK, (0,))])
 def test_a_branch_that_was_rolled_back_at_its_commit_settles_nothing(status: int, left: tuple[int, ...]) -> None:
     pair, session, other = begun()
     (outcome,) = accepting(pair, session, other, 1)
@@ -723,7 +723,7 @@ def test_a_branch_that_was_rolled_back_at_its_commit_settles_nothing(status: int
         if event.command_id in other.incomplete:
             named = event.command.RESULT
             other.complete(event.command_id, spec.XaResult(status) if named else None)
-    other.decide(xid, committed=status == amqp.XA_OK)
+    other.decide(xid, committed=status == amqp.spec.XA_OK)
     pair.pump()
-    assert outcome.done is (status == amqp.XA_OK)
+    assert outcome.done is (status == amqp.spec.XA_OK)
     assert session.unsettled == left

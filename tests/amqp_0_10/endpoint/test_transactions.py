@@ -323,7 +323,7 @@ def test_a_branch_is_committed_by_another_session() -> None:
 
 SELECTED = [spec.DtxSelect()]
 STARTED = [spec.DtxSelect(), spec.DtxStart(ONE)]
-UNACCEPTED = spec.MessageSubscribe("q", "d", amqp.NONE, 0)
+UNACCEPTED = spec.MessageSubscribe("q", "d", amqp.spec.NONE, 0)
 ILLEGAL = [
     pytest.param([], spec.DtxStart(ONE), 409, "dtx.select/required", id="start before select"),
     pytest.param([], spec.DtxEnd(ONE), 409, "dtx.select/required", id="end before select"),

@@ -110,7 +110,7 @@ def test_headers_go_on_octet_by_octet() -> None:
     (message,) = facing.of(amqp.MessageReceived)
     assert message.headers.raw == header
     (other,) = message.headers.others
-    assert isinstance(other, amqp.Struct32)
+    assert isinstance(other, amqp.spec.Struct32)
     client = Facing.attached(CLIENT)
     client.session.transfer("", message.message)
     assert client.sent()[0].segments[2] == header
@@ -165,7 +165,7 @@ def test_redelivered_goes_both_ways() -> None:
 
 def test_a_published_message_that_is_executed_is_taken(client: Facing) -> None:
     one = client.session.transfer("e", b"x")
-    two = client.session.transfer("e", b"x", accept_mode=amqp.NONE)
+    two = client.session.transfer("e", b"x", accept_mode=amqp.spec.NONE)
     assert one.outcome is not None
     assert two.outcome is None
     client.feed(raw.completed((0, 1)))
@@ -293,20 +293,20 @@ def test_a_server_is_told_of_words_about_messages_it_never_sent() -> None:
 
 @pytest.mark.rule("0-10/message.accept/acquisition")
 def test_only_what_is_acquired_is_accepted() -> None:
-    facing = fed(2, acquire_mode=amqp.NOT_ACQUIRED)
+    facing = fed(2, acquire_mode=amqp.spec.NOT_ACQUIRED)
     with pytest.raises(LocalProtocolError) as caught:
         facing.session.accept(0)
     assert caught.value.rule == "0-10/message.accept/acquisition"
     assert facing.sent() == []
     assert facing.session.unsettled == (0, 1)
-    server, _ = sending(acquire_mode=amqp.NOT_ACQUIRED)
+    server, _ = sending(acquire_mode=amqp.spec.NOT_ACQUIRED)
     server.feed(raw.accept(0))
     server.excepts(542, "message.accept/acquisition", 3, 0x0402)
 
 
 @pytest.mark.rule("0-10/message.reject/acquisition")
 def test_a_reject_of_what_is_not_acquired_is_ignored() -> None:
-    facing, (sent,) = sending(acquire_mode=amqp.NOT_ACQUIRED)
+    facing, (sent,) = sending(acquire_mode=amqp.spec.NOT_ACQUIRED)
     outcome = sent.outcome
     assert outcome is not None
     facing.feed(raw.reject(0))
@@ -327,7 +327,7 @@ def test_a_reject_of_what_is_not_acquired_is_ignored() -> None:
 
 @pytest.mark.rule("0-10/message.reject/acquisition")
 def test_the_own_reject_of_what_is_not_acquired_changes_nothing() -> None:
-    facing = fed(acquire_mode=amqp.NOT_ACQUIRED)
+    facing = fed(acquire_mode=amqp.spec.NOT_ACQUIRED)
     facing.session.reject(0)
     assert list(facing.session.unsettled) == [0]
     facing.session.release(0)
@@ -336,7 +336,7 @@ def test_the_own_reject_of_what_is_not_acquired_changes_nothing() -> None:
 
 @pytest.mark.rule("0-10/message.acquire/one-to-one")
 def test_every_acquire_has_one_result_with_what_was_acquired() -> None:
-    facing, sent = sending(3, acquire_mode=amqp.NOT_ACQUIRED)
+    facing, sent = sending(3, acquire_mode=amqp.spec.NOT_ACQUIRED)
     session = facing.session
     facing.feed(raw.acquire((0, 2)))
     (asked,) = facing.of(amqp.CommandReceived)
@@ -363,7 +363,7 @@ def test_every_acquire_has_one_result_with_what_was_acquired() -> None:
 
 @pytest.mark.rule("0-10/message.acquire/one-to-one")
 def test_a_client_accepts_what_it_has_acquired() -> None:
-    facing = fed(2, acquire_mode=amqp.NOT_ACQUIRED)
+    facing = fed(2, acquire_mode=amqp.spec.NOT_ACQUIRED)
     handle = facing.session.acquire(0, 1)
     assert facing.sent()[-1].octets[12:] == bytes.fromhex("04050101010000080000000000000001")
     last = facing.last_id
@@ -483,7 +483,7 @@ def test_a_larger_body_comes_in_pieces(side: Side) -> None:
     facing.feed(HEAD + pieces(b"12345", b"67890", b"abc", b"de", b"", b"fghij", header=raw.routed()))
     begun = facing.events[0]
     assert isinstance(begun, amqp.MessageBegun)
-    mode = None if side is Side.CLIENT else amqp.NONE
+    mode = None if side is Side.CLIENT else amqp.spec.NONE
     assert begun == amqp.MessageBegun(0, 0, spec.MessageTransfer("d", mode), begun.headers, True)
     assert begun.headers.raw == raw.routed()
     # It's told to begin when it has become too large; what is there then comes together.

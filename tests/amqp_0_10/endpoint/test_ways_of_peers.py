@@ -187,7 +187,7 @@ def said(pair: Pair, *commands: spec.Command[Any]) -> None:
     pair.drain(Side.CLIENT)
 
 
-STOP = (spec.MessageSetFlowMode("", amqp.CREDIT), spec.MessageStop(""))
+STOP = (spec.MessageSetFlowMode("", amqp.spec.CREDIT), spec.MessageStop(""))
 """As Broker-J stops a publisher: with the mode every time, whatever credit there is."""
 
 
@@ -198,7 +198,7 @@ def test_credit_without_limit_is_written_as_a_number() -> None:
     client.top_up("d", 5)
     pair.pump()
     wire = bytes(pair.sent[Side.CLIENT])
-    assert spec.MessageFlow("d", amqp.BYTE, amqp.INFINITE).encode_segment(sync=False) in wire
+    assert spec.MessageFlow("d", amqp.spec.BYTE, amqp.spec.INFINITE).encode_segment(sync=False) in wire
     assert client.granted("d") == (5, None)
 
 
@@ -211,7 +211,7 @@ def test_a_publisher_goes_on_with_messages_alone(exchange: str) -> None:
         assert client.credit(exchange) == (0, None)
         with pytest.raises(amqp.NoCredit):
             client.transfer(exchange, b"body")
-        said(pair, spec.MessageFlow("", amqp.MESSAGE, MANY))
+        said(pair, spec.MessageFlow("", amqp.spec.MESSAGE, MANY))
         assert client.credit(exchange) == (MANY, None)
         client.transfer(exchange, b"body")
         assert client.credit(exchange) == (MANY - 1, None)
@@ -222,7 +222,7 @@ def test_a_publisher_goes_on_with_messages_alone(exchange: str) -> None:
 def test_octets_count_once_they_are_granted() -> None:
     pair, client, _ = attached()
     message = amqp.Message(b"body")
-    said(pair, *STOP, spec.MessageFlow("", amqp.MESSAGE, 5), spec.MessageFlow("", amqp.BYTE, 6))
+    said(pair, *STOP, spec.MessageFlow("", amqp.spec.MESSAGE, 5), spec.MessageFlow("", amqp.spec.BYTE, 6))
     assert client.credit("") == (5, 6)
     client.transfer("", message)
     assert client.credit("") == (4, 2)
@@ -230,14 +230,14 @@ def test_octets_count_once_they_are_granted() -> None:
         client.transfer("", message)
     said(pair, *STOP)
     assert client.credit("") == (0, None)
-    said(pair, spec.MessageFlow("", amqp.MESSAGE, 1))
+    said(pair, spec.MessageFlow("", amqp.spec.MESSAGE, 1))
     client.transfer("", amqp.Message(bytes(100)))
     assert client.credit("") == (0, None)
 
 
 def test_a_server_that_grants_messages_alone_takes_them() -> None:
     pair, client, server = attached()
-    for command in (spec.MessageStop(""), spec.MessageFlow("", amqp.MESSAGE, 1)):
+    for command in (spec.MessageStop(""), spec.MessageFlow("", amqp.spec.MESSAGE, 1)):
         server.call(command)
         pair.pump()
     client.transfer("", b"body")
@@ -252,7 +252,7 @@ def test_a_server_that_grants_messages_alone_takes_them() -> None:
 
 def test_what_is_said_of_an_exchange_comes_before_what_is_said_of_all() -> None:
     pair, client, _ = attached()
-    said(pair, spec.MessageFlow("amq.direct", amqp.MESSAGE, 1), *STOP)
+    said(pair, spec.MessageFlow("amq.direct", amqp.spec.MESSAGE, 1), *STOP)
     assert client.credit("amq.direct") == (1, None)
     assert client.credit("amq.topic") == (0, None)
     client.transfer("amq.direct", b"body")
@@ -260,20 +260,20 @@ def test_what_is_said_of_an_exchange_comes_before_what_is_said_of_all() -> None:
         client.transfer("amq.direct", b"body")
 
 
-@pytest.mark.parametrize("mode", [amqp.CREDIT, amqp.WINDOW])
+@pytest.mark.parametrize("mode", [amqp.spec.CREDIT, amqp.spec.WINDOW])
 def test_octets_of_bodies_alone_are_no_breach(mode: int) -> None:
     balance = Balance()
     balance.flow_mode = mode
-    balance.grant(amqp.MESSAGE, 100)
-    balance.grant(amqp.BYTE, 30)
+    balance.grant(amqp.spec.MESSAGE, 100)
+    balance.grant(amqp.spec.BYTE, 30)
     for left in (15, 0, 0):
         assert balance.admits(10)
         balance.spend(15, 10)
         assert balance.octets == left
     assert not balance.admits(1)
     assert not balance.admits(0)
-    assert balance.restore(0, 15, 10) is (mode == amqp.WINDOW)
-    assert balance.admits(10) is (mode == amqp.WINDOW)
+    assert balance.restore(0, 15, 10) is (mode == amqp.spec.WINDOW)
+    assert balance.admits(10) is (mode == amqp.spec.WINDOW)
     assert not balance.admits(11)
 
 
@@ -281,7 +281,7 @@ def test_setting_the_same_mode_again_is_no_change() -> None:
     pair, client, server = attached()
     client.call(spec.MessageSubscribe("queue", "d", 0, 0))
     client.top_up("d", 5)
-    client.call(spec.MessageSetFlowMode("d", amqp.WINDOW))
+    client.call(spec.MessageSetFlowMode("d", amqp.spec.WINDOW))
     pair.pump()
     subscribe = next(e for e in pair.events[Side.SERVER] if isinstance(e, amqp.CommandReceived))
     server.complete(subscribe.command_id)
@@ -297,7 +297,7 @@ def browsed(count: int) -> Facing:
     facing = Facing.subscribed(SERVER, server_config(lenient_accepts=True))
     facing.feed(raw.flow("d", 0, None) + raw.flow("d", 1, None))
     for _ in range(count):
-        facing.session.transfer("d", b"x", acquire_mode=amqp.NOT_ACQUIRED)
+        facing.session.transfer("d", b"x", acquire_mode=amqp.spec.NOT_ACQUIRED)
     return facing.forget()
 
 
@@ -334,6 +334,6 @@ def test_what_was_acquired_is_accepted_all_the_same() -> None:
 
 def test_a_client_stays_strict_about_its_own_messages() -> None:
     facing = Facing.attached(CLIENT, client_config(lenient_accepts=True))
-    facing.session.transfer("", b"x", acquire_mode=amqp.NOT_ACQUIRED)
+    facing.session.transfer("", b"x", acquire_mode=amqp.spec.NOT_ACQUIRED)
     facing.forget().feed(raw.accept(0))
     facing.excepts(542, "message.accept/acquisition", 0, 0x0402)

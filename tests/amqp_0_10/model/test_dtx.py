@@ -12,11 +12,7 @@ import pytest
 from amqp_sansio import LocalProtocolError
 from amqp_sansio._ground.state_table import mermaid, unreachable
 from amqp_sansio.amqp_0_10 import spec
-from amqp_sansio.amqp_0_10.model import dtx
-from amqp_sansio.amqp_0_10.model.dtx import Branches, Decision
-from amqp_sansio.amqp_0_10.model.dtx_states import (
-    ASSOCIATION,
-    BRANCH,
+from amqp_sansio.amqp_0_10.codec.choices import (
     XA_HEURCOM,
     XA_HEURHAZ,
     XA_HEURMIX,
@@ -25,6 +21,12 @@ from amqp_sansio.amqp_0_10.model.dtx_states import (
     XA_RBROLLBACK,
     XA_RBTIMEOUT,
     XA_RDONLY,
+)
+from amqp_sansio.amqp_0_10.model import dtx
+from amqp_sansio.amqp_0_10.model.dtx import Branches, Decision
+from amqp_sansio.amqp_0_10.model.dtx_states import (
+    ASSOCIATION,
+    BRANCH,
     Association,
     AssociationInput,
     Branch,

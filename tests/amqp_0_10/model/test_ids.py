@@ -400,7 +400,7 @@ def limited(facing: Facing, *pieces: bytes) -> int:
 @pytest.mark.parametrize("say", [acquire, reject])
 def test_acquiring_in_vain_and_rejecting_what_is_not_acquired_is_bounded(say: Callable[..., bytes]) -> None:
     """Such a reject is ignored (rule message.reject/acquisition)."""
-    facing = serving(SIZE, acquire_mode=amqp.NOT_ACQUIRED)
+    facing = serving(SIZE, acquire_mode=amqp.spec.NOT_ACQUIRED)
     assert limited(facing, *[say((0, 3 * SIZE - 1))] * 40) == EACH
 
 
@@ -427,7 +427,7 @@ def test_a_few_at_a_time_are_free() -> None:
 
 def test_what_is_settled_is_paid_for() -> None:
     """However often it was rolled back before."""
-    facing = serving(SIZE, acquire_mode=amqp.NOT_ACQUIRED)
+    facing = serving(SIZE, acquire_mode=amqp.spec.NOT_ACQUIRED)
     assert limited(facing, *[acquire((0, 3 * SIZE - 1))] * EACH, release((0, 3 * SIZE - 1))) == EACH + 1
     assert not [each for each in facing.session.pending if each.key[-1] == "outcome"]
 
@@ -469,7 +469,7 @@ def test_what_an_observer_hears_again_and_again(name: str) -> None:
 @pytest.mark.parametrize("name", ["acquire", "reject"])
 def test_an_observer_loses_sight_of_what_an_endpoint_refuses(name: str) -> None:
     """It judges nothing of which it can't know."""
-    talk, ids = watching(SIZE, amqp.NOT_ACQUIRED, twice=False), amqp.SequenceSet([(0, 3 * SIZE - 1)])
+    talk, ids = watching(SIZE, amqp.spec.NOT_ACQUIRED, twice=False), amqp.SequenceSet([(0, 3 * SIZE - 1)])
     said: Any = spec.MessageAcquire(ids) if name == "acquire" else spec.MessageReject(ids)
     octets = frames(said)
     steps = count_steps(lambda: talk.client(*[octets] * 200))

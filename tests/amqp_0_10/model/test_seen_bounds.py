@@ -8,7 +8,8 @@ import pytest
 
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10 import spec
-from amqp_sansio.amqp_0_10.model.credit import MESSAGE, Balance
+from amqp_sansio.amqp_0_10.codec.choices import MESSAGE
+from amqp_sansio.amqp_0_10.model.credit import Balance
 from amqp_sansio.amqp_0_10.model.session_model import WholeHalf
 from amqp_sansio.amqp_0_10.model.transfers import SeenTransfers
 from tests.kit.facing import CLIENT, SERVER

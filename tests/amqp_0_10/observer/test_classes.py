@@ -8,6 +8,7 @@ import pytest
 from amqp_sansio import Limits
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10 import spec
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
 from tests.kit.observing import CLIENT, SERVER, take
 from tests.kit.talk_0_10 import Talk010, completed, frames, stage, transfer
 from tools.conformance.rules import read_rules
@@ -41,7 +42,7 @@ def _dtx(*what: Any) -> Talk010:
     return _client(spec.DtxSelect(), *what)
 
 
-SIZE = len(amqp.encode_headers((amqp.DeliveryProperties(routing_key="key"), amqp.MessageProperties())))
+SIZE = len(encode_headers((amqp.DeliveryProperties(routing_key="key"), amqp.MessageProperties())))
 """The octets of the header segment that `transfer` makes."""
 
 _RULES: list[tuple[str, Any]] = [

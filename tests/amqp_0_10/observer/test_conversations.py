@@ -8,6 +8,7 @@ from amqp_sansio import AMQP_0_10, Limits, Side
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, CONTROL, HEADER, encode_assembly
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
 from amqp_sansio.observer import Identified
 from tests.kit.observing import SERVER
 from tests.kit.talk_0_10 import Talk010, completed, frames, transfer
@@ -78,14 +79,14 @@ def test_messages_on_two_channels_at_once() -> None:
 
 @pytest.mark.rule("0-10/wire/header-unknown-pass", "0-10/wire/header-any-order")
 def test_the_structs_of_a_header_segment() -> None:
-    unknown = amqp.Struct32(0x0F0F, b"\1\2")
+    unknown = amqp.spec.Struct32(0x0F0F, b"\1\2")
     structs = (amqp.MessageProperties(content_type="t"), unknown, spec.FragmentProperties(), amqp.DeliveryProperties())
     command = transfer("d")[: int.from_bytes(transfer("d")[2:4])]
-    header = encode_assembly(0, [(COMMAND, b""), (HEADER, amqp.encode_headers(structs))])[12:]
+    header = encode_assembly(0, [(COMMAND, b""), (HEADER, encode_headers(structs))])[12:]
     talk = _talk().client(command, _last(header)).finish()
     found = talk.observed[-1].properties
     assert isinstance(found, amqp.Headers)
-    assert (found.structs, found.raw) == (structs, amqp.encode_headers(structs))
+    assert (found.structs, found.raw) == (structs, encode_headers(structs))
     assert found.others == (unknown, spec.FragmentProperties())
     assert (found.message_properties, found.content_type) == (structs[0], "t")
     assert talk.observed[-1].unit == "content"

@@ -274,7 +274,7 @@ def test_secrets_are_counted_unless_they_are_asked_for() -> None:
 
 
 def test_fields_of_a_message() -> None:
-    structs = (amqp.DeliveryProperties(ttl=5), spec.FragmentProperties(), amqp.Struct32(0x0F01, b"\1"))
+    structs = (amqp.DeliveryProperties(ttl=5), spec.FragmentProperties(), amqp.spec.Struct32(0x0F01, b"\1"))
     command = transfer("d", b"xy", *structs)  # type: ignore[arg-type]
     unit = _talk().client(command).observed[-1]
     assert _fields(unit, body="base64") == {
@@ -303,7 +303,7 @@ def test_a_header_segment_that_cannot_be_read_is_shown() -> None:
 
 def test_values_as_json() -> None:
     assert encode(amqp.SequenceSet([(0, 3), (7, 7)])) == "[[0,3],[7,7]]"
-    assert encode([amqp.Datetime(5), UUID(int=1), amqp.Map({"a": amqp.Map({})}), amqp.Struct32(1, b"")]) == (
+    assert encode([amqp.spec.Datetime(5), UUID(int=1), amqp.Map({"a": amqp.Map({})}), amqp.spec.Struct32(1, b"")]) == (
         '[5,"00000000-0000-0000-0000-000000000001",{"a":{}},{"code":1,"unknown":{"base64":""}}]'
     )
     assert encode(amqp.Map.from_wire(b"\0")) == '{"invalid":{"base64":"AA=="}}'

@@ -8,6 +8,7 @@ from amqp_sansio import Settled, Side
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.codec.sections import position_octets
+from amqp_sansio.amqp_1_0.model.resume import Resend, ResumeAction, resume_action
 from tests.kit.links_1_0 import Mapped
 from tests.kit.octets_1_0 import octets_of
 
@@ -88,24 +89,24 @@ class Case:
 @pytest.mark.parametrize(
     ("number", "expected"),
     [
-        (1, amqp.ResumeAction(amqp.Resend.NEW)),
-        (2, amqp.ResumeAction(amqp.Resend.CONTINUE, at(3, 0))),
-        (3, amqp.ResumeAction(amqp.Resend.SETTLE, ACCEPTED)),
-        (4, amqp.ResumeAction(amqp.Resend.CONTINUE)),
-        (5, amqp.ResumeAction(amqp.Resend.NEW)),
-        (6, amqp.ResumeAction(amqp.Resend.CONTINUE, at(2, 0))),
-        (7, amqp.ResumeAction(amqp.Resend.ABORT)),
-        (8, amqp.ResumeAction(amqp.Resend.SETTLE, ACCEPTED)),
-        (9, amqp.ResumeAction(amqp.Resend.ABORT)),
-        (10, amqp.ResumeAction(amqp.Resend.FORGET, ACCEPTED)),
-        (11, amqp.ResumeAction(amqp.Resend.ABORT)),
-        (12, amqp.ResumeAction(amqp.Resend.SETTLE)),
-        (13, amqp.ResumeAction(amqp.Resend.RESTATE, ACCEPTED)),
-        (14, amqp.ResumeAction(amqp.Resend.ABORT)),
+        (1, ResumeAction(Resend.NEW)),
+        (2, ResumeAction(Resend.CONTINUE, at(3, 0))),
+        (3, ResumeAction(Resend.SETTLE, ACCEPTED)),
+        (4, ResumeAction(Resend.CONTINUE)),
+        (5, ResumeAction(Resend.NEW)),
+        (6, ResumeAction(Resend.CONTINUE, at(2, 0))),
+        (7, ResumeAction(Resend.ABORT)),
+        (8, ResumeAction(Resend.SETTLE, ACCEPTED)),
+        (9, ResumeAction(Resend.ABORT)),
+        (10, ResumeAction(Resend.FORGET, ACCEPTED)),
+        (11, ResumeAction(Resend.ABORT)),
+        (12, ResumeAction(Resend.SETTLE)),
+        (13, ResumeAction(Resend.RESTATE, ACCEPTED)),
+        (14, ResumeAction(Resend.ABORT)),
     ],
 )
-def test_what_a_sender_does_about_each_case(number: int, expected: amqp.ResumeAction) -> None:
-    assert amqp.resume_action(LOCAL[number], number in REMOTE, REMOTE.get(number)) == expected
+def test_what_a_sender_does_about_each_case(number: int, expected: ResumeAction) -> None:
+    assert resume_action(LOCAL[number], number in REMOTE, REMOTE.get(number)) == expected
 
 
 def test_the_credit_that_a_settlement_takes_is_given_again() -> None:

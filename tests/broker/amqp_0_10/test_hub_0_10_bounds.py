@@ -18,7 +18,7 @@ from tests.kit.hub_0_10 import User, World
     [Limits(replay=10), Limits(calls=10), Limits(unsettled=10), Limits(replay_octets=8000)],
     ids=["replay", "calls", "unsettled", "replay_octets"],
 )
-@pytest.mark.parametrize("accept_mode", [amqp.EXPLICIT, amqp.NONE])
+@pytest.mark.parametrize("accept_mode", [amqp.spec.EXPLICIT, amqp.spec.NONE])
 def test_what_the_engine_keeps_bounds_what_is_delivered(limits: Limits, accept_mode: int) -> None:
     """Nothing is lost, nothing is marked, and the order stays."""
     world = World(Settings(connection_limits=limits))
@@ -34,13 +34,13 @@ def test_what_the_engine_keeps_bounds_what_is_delivered(limits: Limits, accept_m
         got = peer.got(session)
         if not got:
             break
-        assert len(got) <= (20 if limits.unsettled > 10 or accept_mode == amqp.EXPLICIT else 30)
+        assert len(got) <= (20 if limits.unsettled > 10 or accept_mode == amqp.spec.EXPLICIT else 30)
         for each in got:
             properties = each.headers.delivery_properties
             assert properties is not None
             assert not properties.redelivered
             found.append(each.body[:2])
-        if accept_mode == amqp.EXPLICIT:
+        if accept_mode == amqp.spec.EXPLICIT:
             peer.result(session.accept(*[each.command_id for each in got], sync=True))
         else:
             for each in got:
@@ -74,14 +74,14 @@ def test_byte_credit_counts_converted_messages_as_they_are_sent(
 ) -> None:
     peer.queue(session, "q")
     from_elsewhere(world, "q", b"one", b"two")
-    peer.subscribe(session, "q", "seen", acquire_mode=amqp.NOT_ACQUIRED, credit=5)
+    peer.subscribe(session, "q", "seen", acquire_mode=amqp.spec.NOT_ACQUIRED, credit=5)
     seen = peer.got(session, "seen")
     assert [each.body for each in seen] == [b"one", b"two"]
     octets = sum([each.size for each in seen])
     peer.call(session, spec.MessageSubscribe("q", "d", 0, 0))
-    peer.call(session, spec.MessageSetFlowMode("d", amqp.CREDIT))
-    peer.call(session, spec.MessageFlow("d", amqp.MESSAGE, 10))
-    peer.call(session, spec.MessageFlow("d", amqp.BYTE, octets + left))
+    peer.call(session, spec.MessageSetFlowMode("d", amqp.spec.CREDIT))
+    peer.call(session, spec.MessageFlow("d", amqp.spec.MESSAGE, 10))
+    peer.call(session, spec.MessageFlow("d", amqp.spec.BYTE, octets + left))
     assert len(peer.got(session)) == 2 + left
 
 

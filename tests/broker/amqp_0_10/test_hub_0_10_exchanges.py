@@ -14,7 +14,7 @@ from tests.kit.hub_0_10 import User, World
 def routed(peer: User, session: Session, exchange: str, key: str, *queues: str, **headers: Any) -> list[str]:
     """Which of the queues get a message, which is taken out again."""
     message = amqp.Message(b"m", routing_key=key, application_headers=headers or None)
-    peer.publish(session, exchange, message, accept_mode=amqp.NONE)
+    peer.publish(session, exchange, message, accept_mode=amqp.spec.NONE)
     return [name for name in queues if peer.drain(session, name)]
 
 
@@ -131,10 +131,10 @@ def test_without_an_alternate_exchange_the_unroutable_is_dropped(peer: User, ses
 @pytest.mark.parametrize(
     ("accept_mode", "discards", "rerouted", "outcome"),
     [
-        (amqp.NONE, False, True, None),
-        (amqp.NONE, True, False, None),
-        (amqp.EXPLICIT, False, False, "rejected"),
-        (amqp.EXPLICIT, True, False, "accepted"),
+        (amqp.spec.NONE, False, True, None),
+        (amqp.spec.NONE, True, False, None),
+        (amqp.spec.EXPLICIT, False, False, "rejected"),
+        (amqp.spec.EXPLICIT, True, False, "accepted"),
     ],
 )
 def test_the_alternate_exchange_is_for_who_is_not_told_otherwise(
@@ -307,7 +307,7 @@ def test_headers_exchanges_match_headers(
     peer: User, session: Session, mode: str, headers: dict[str, Any], matches: bool
 ) -> None:
     peer.queue(session, "q")
-    arguments = {"x-match": amqp.Typed("str8", mode), "a": 1, "b": "x", "c": None}
+    arguments = {"x-match": amqp.spec.Typed("str8", mode), "a": 1, "b": "x", "c": None}
     peer.call(session, spec.ExchangeBind("q", "amq.match", "k", arguments))
     assert bool(routed(peer, session, "amq.match", "", "q", **headers)) == matches
 

@@ -6,6 +6,7 @@ import pytest
 
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10 import Session, spec
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
 from amqp_sansio.broker import BrokerLimits, Settings
 from tests.kit.ends_0_10 import Unchecked
 from tests.kit.hub_0_10 import User, World
@@ -19,11 +20,11 @@ def session(peer: User, session: Session) -> Session:
 
 
 def file_of(body: bytes, **properties: Any) -> amqp.Message:
-    return amqp.Message(body, headers=amqp.Headers(amqp.encode_headers((spec.FileProperties(**properties),))))
+    return amqp.Message(body, headers=amqp.Headers(encode_headers((spec.FileProperties(**properties),))))
 
 
 def packet_of(body: bytes, **properties: Any) -> amqp.Message:
-    return amqp.Message(body, headers=amqp.Headers(amqp.encode_headers((spec.StreamProperties(**properties),))))
+    return amqp.Message(body, headers=amqp.Headers(encode_headers((spec.StreamProperties(**properties),))))
 
 
 def stage(peer: User, session: Session, name: str, body: bytes, **properties: Any) -> None:

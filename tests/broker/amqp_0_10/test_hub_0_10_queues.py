@@ -6,6 +6,7 @@ import pytest
 
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10 import Session, spec
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
 from tests.kit.hub_0_10 import User, World
 
 # Declaring.
@@ -215,10 +216,8 @@ def test_rejected_and_orphaned_messages_go_to_the_alternate_exchange(peer: User,
 @pytest.mark.rule("0-10/queue/any-content")
 def test_a_queue_takes_content_of_every_class_for_its_own_consumers(peer: User, session: Session) -> None:
     peer.queue(session, "q")
-    stream = amqp.Message(
-        b"packet", headers=amqp.Headers(amqp.encode_headers((spec.StreamProperties(content_type="a/b"),)))
-    )
-    file = amqp.Message(b"file", headers=amqp.Headers(amqp.encode_headers((spec.FileProperties(filename="f"),))))
+    stream = amqp.Message(b"packet", headers=amqp.Headers(encode_headers((spec.StreamProperties(content_type="a/b"),))))
+    file = amqp.Message(b"file", headers=amqp.Headers(encode_headers((spec.FileProperties(filename="f"),))))
     peer.call(session, spec.StreamPublish("", "q"), stream)
     session.call(spec.FileOpen("f", 4))
     assert len(peer.commands(spec.FileOpenOk)) == 1
@@ -262,7 +261,7 @@ def test_a_full_queue_refuses_what_comes(peer: User, session: Session, argument:
     outcome = peer.publish(session, "", amqp.Message(b"3", routing_key="q"))
     assert isinstance(outcome, amqp.Rejected)
     assert outcome.code == 0
-    session.transfer("", amqp.Message(b"4", routing_key="q"), accept_mode=amqp.NONE)
+    session.transfer("", amqp.Message(b"4", routing_key="q"), accept_mode=amqp.spec.NONE)
     assert peer.code_of(session) == 506
 
 

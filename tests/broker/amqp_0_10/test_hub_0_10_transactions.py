@@ -13,7 +13,7 @@ from tests.kit.hub_0_10 import User, World
 
 X = spec.Xid(1, b"global", b"branch")
 Y = spec.Xid(1, b"global", b"other")
-QUIET = spec.MessageSubscribe("q", "d", amqp.NONE, 0)
+QUIET = spec.MessageSubscribe("q", "d", amqp.spec.NONE, 0)
 BOTH_FLAGS = spec.DtxEnd(X, fail=True, suspend=True)
 
 
@@ -39,7 +39,7 @@ def forced(peer: User, session: Session, command: Any) -> int:
 
 
 @pytest.mark.rule("0-10/message.transfer/tx-publish")
-@pytest.mark.parametrize("accept_mode", [0, amqp.NONE])
+@pytest.mark.parametrize("accept_mode", [0, amqp.spec.NONE])
 def test_what_is_published_is_there_after_the_commit(
     peer: User, session: Session, second: Session, accept_mode: int
 ) -> None:
@@ -130,18 +130,18 @@ def test_a_branch_is_committed(peer: User, session: Session, second: Session, ph
     (got,) = peer.got(session)
     peer.call(session, spec.MessageCancel("d"))
     peer.put(second, "q", b"before")
-    assert begun(peer, session) == amqp.XA_OK
+    assert begun(peer, session) == amqp.spec.XA_OK
     peer.put(session, "q", b"2")
     peer.result(session.accept(got.command_id, sync=True))
-    assert peer.call(session, spec.DtxEnd(X)).status == amqp.XA_OK
+    assert peer.call(session, spec.DtxEnd(X)).status == amqp.spec.XA_OK
     peer.put(session, "q", b"behind")
     queue = world.hub.model.vhosts["/"].queues["q"]
     assert (queue.ready, queue.unsettled) == (2, 1)
     if phases == 2:
-        assert peer.call(session, spec.DtxPrepare(X)).status == amqp.XA_OK
+        assert peer.call(session, spec.DtxPrepare(X)).status == amqp.spec.XA_OK
         assert list(peer.call(session, spec.DtxRecover()).in_doubt or ()) == [X]
         assert (queue.ready, queue.unsettled) == (2, 1)
-    assert peer.call(session, spec.DtxCommit(X, one_phase=phases == 1)).status == amqp.XA_OK
+    assert peer.call(session, spec.DtxCommit(X, one_phase=phases == 1)).status == amqp.spec.XA_OK
     assert (queue.ready, queue.unsettled) == (3, 0)
     assert peer.drain(second, "q") == [b"before", b"behind", b"2"]
 
@@ -159,7 +159,7 @@ def test_a_branch_is_rolled_back(peer: User, session: Session, second: Session, 
     peer.call(session, spec.DtxEnd(X))
     if prepared:
         peer.call(session, spec.DtxPrepare(X))
-    assert peer.call(session, spec.DtxRollback(X)).status == amqp.XA_OK
+    assert peer.call(session, spec.DtxRollback(X)).status == amqp.spec.XA_OK
     peer.subscribe(second, "q", credit=5)
     (again,) = peer.got(second)
     assert again.body == b"1"
@@ -181,14 +181,14 @@ def test_known_and_unknown_xids(peer: User, session: Session, second: Session) -
 
 def test_sessions_join_a_branch(peer: User, session: Session, second: Session) -> None:
     begun(peer, session)
-    assert begun(peer, second, join=True) == amqp.XA_OK
+    assert begun(peer, second, join=True) == amqp.spec.XA_OK
     peer.put(session, "q", b"1")
     peer.put(second, "q", b"2")
     peer.call(session, spec.DtxEnd(X))
     peer.call(second, spec.DtxEnd(X))
     third = peer.session(b"third")
     assert peer.depth(third, "q") == 0
-    assert peer.call(third, spec.DtxCommit(X, one_phase=True)).status == amqp.XA_OK
+    assert peer.call(third, spec.DtxCommit(X, one_phase=True)).status == amqp.spec.XA_OK
     assert peer.drain(third, "q") == [b"1", b"2"]
 
 
@@ -239,8 +239,8 @@ def test_the_broker_refuses_what_a_client_would_not_send(
 def test_failed_work_is_rolled_back(peer: User, session: Session, second: Session) -> None:
     begun(peer, session)
     peer.put(session, "q", b"1")
-    assert peer.call(session, spec.DtxEnd(X, fail=True)).status == amqp.XA_RBROLLBACK
-    assert peer.call(second, spec.DtxRollback(X)).status == amqp.XA_RBROLLBACK
+    assert peer.call(session, spec.DtxEnd(X, fail=True)).status == amqp.spec.XA_RBROLLBACK
+    assert peer.call(second, spec.DtxRollback(X)).status == amqp.spec.XA_RBROLLBACK
     assert peer.depth(second, "q") == 0
 
 
@@ -260,11 +260,11 @@ def test_branches_of_a_session_that_ends(peer: User, session: Session, second: S
     if how == "ended":
         # It stays as it is, with what it has consumed.
         assert peer.depth(second, "q") == 0
-        assert peer.call(second, spec.DtxCommit(X, one_phase=True)).status == amqp.XA_OK
+        assert peer.call(second, spec.DtxCommit(X, one_phase=True)).status == amqp.spec.XA_OK
         assert peer.drain(second, "q") == [b"2"]
     else:
         assert peer.drain(second, "q") == [b"1"]
-        assert peer.call(second, spec.DtxCommit(X, one_phase=True)).status == amqp.XA_RBROLLBACK
+        assert peer.call(second, spec.DtxCommit(X, one_phase=True)).status == amqp.spec.XA_RBROLLBACK
 
 
 @pytest.mark.rule("0-10/dtx.set-timeout/effective", "0-10/dtx.set-timeout/reset")
@@ -281,7 +281,7 @@ def test_branches_time_out(world: World, peer: User, session: Session, second: S
     peer.call(session, spec.DtxSetTimeout(X, 30))
     peer.call(session, spec.DtxEnd(X))
     world.advance(31.0)
-    assert peer.call(second, spec.DtxCommit(X, one_phase=True)).status == amqp.XA_RBTIMEOUT
+    assert peer.call(second, spec.DtxCommit(X, one_phase=True)).status == amqp.spec.XA_RBTIMEOUT
     assert peer.depth(second, "q") == 0
 
 
@@ -303,9 +303,9 @@ def test_a_session_that_hangs_in_a_branch_holds_nothing_when_its_time_is_up(
     assert peer.call(second, spec.DtxRecover()).in_doubt == []
     peer.put(session, "q", b"behind")
     assert peer.depth(second, "q") == 0
-    assert peer.call(session, spec.DtxEnd(X)).status == amqp.XA_RBTIMEOUT
+    assert peer.call(session, spec.DtxEnd(X)).status == amqp.spec.XA_RBTIMEOUT
     for command in (spec.DtxPrepare(X), spec.DtxRollback(X)):
-        assert peer.call(session, command).status == amqp.XA_RBTIMEOUT
+        assert peer.call(session, command).status == amqp.spec.XA_RBTIMEOUT
     assert peer.depth(second, "q") == 0
     assert world.hub.model.transactions == {}
 
@@ -313,7 +313,7 @@ def test_a_session_that_hangs_in_a_branch_holds_nothing_when_its_time_is_up(
 def test_a_branch_without_work_is_read_only(peer: User, session: Session) -> None:
     begun(peer, session)
     peer.call(session, spec.DtxEnd(X))
-    assert peer.call(session, spec.DtxPrepare(X)).status == amqp.XA_RDONLY
+    assert peer.call(session, spec.DtxPrepare(X)).status == amqp.spec.XA_RDONLY
 
 
 @pytest.mark.parametrize("committed", [True, False])

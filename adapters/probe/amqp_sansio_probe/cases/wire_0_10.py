@@ -7,6 +7,7 @@ from typing import Final
 
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10 import spec
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
 
 from ..case import Suite
 from ..talk_0_10 import BODY, COMMAND, HEADER, HEADERS, Talk010, frame
@@ -135,7 +136,7 @@ def _no_command(talk: Talk010) -> Seen:
 def _joined(talk: Talk010) -> Seen:
     queue = talk.declare()
     command = spec.MessageTransfer("", 1, 0).encode_segment(sync=True)
-    header = amqp.encode_headers((amqp.DeliveryProperties(routing_key=queue),))
+    header = encode_headers((amqp.DeliveryProperties(routing_key=queue),))
     parts = [frame(command, COMMAND, flags=0x0B), frame(header, HEADERS, flags=0x03)]
     body = b"hello"
     for place, octet in enumerate(body):
@@ -192,7 +193,7 @@ def _code(talk: Talk010) -> Seen:
 )
 def _unknown(talk: Talk010) -> Seen:
     queue = talk.declare()
-    routed = amqp.encode_headers((amqp.DeliveryProperties(routing_key=queue),))
+    routed = encode_headers((amqp.DeliveryProperties(routing_key=queue),))
     unknown = struct.pack(">IH", 6, 0x7F01) + b"abcd"
     command = spec.MessageTransfer("", 1, 0).encode_segment(sync=True)
     talk.send(
@@ -200,7 +201,7 @@ def _unknown(talk: Talk010) -> Seen:
     )
     talk.subscribe(queue, credit=1)
     unit = talk.arrives()
-    structs = [each for each in unit.headers.others if isinstance(each, amqp.Struct32)]
+    structs = [each for each in unit.headers.others if isinstance(each, amqp.spec.Struct32)]
     fine = any(each.code == 0x7F01 for each in structs)
     return judged(fine, f"{len(structs)} structs that aren't known")
 

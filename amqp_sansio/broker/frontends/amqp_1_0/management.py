@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
-from ....amqp_1_0 import AmqpValue, Message, Properties, Rejected, Source, Target, skip
+from ....amqp_1_0 import AmqpValue, Message, Properties, Rejected, Source, Target
 from ....amqp_1_0.codec.conditions import INVALID_FIELD, MESSAGE_SIZE_EXCEEDED, NOT_ALLOWED
 from ....amqp_1_0.codec.message import LenientMessage
+from ....amqp_1_0.codec.values import skip
 from ....amqp_1_0.spec import ReceiverSettleMode
 from ....errors import CodecError
 from ...addresses import MANAGEMENT
