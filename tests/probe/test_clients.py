@@ -220,7 +220,7 @@ FAILS = {"must": Verdict.BREAKS, "note": Verdict.NON_STRICT, "may": Verdict.INFO
 
 def wrong_opener(case: ClientCase) -> Opener:
     """A client that opens a connection with empty values, and closes it."""
-    records = {"0-8": amqp_0_8, "0-9-1": amqp}[case.version]
+    records = {"0-8": amqp_0_8.spec, "0-9-1": amqp.spec}[case.version]
     opener = Opener(case, closes=True)
     start_ok = method_frame(0, amqp.spec.ConnectionStartOk(ABOUT, "PLAIN", b"", ""))
     opened = method_frame(0, amqp.spec.ConnectionTuneOk(0, 4096, 0)) + method_frame(0, records.ConnectionOpen(""))
@@ -389,7 +389,7 @@ def test_no_start_names_a_higher_version_than_the_header(version: str) -> None:
 @pytest.mark.parametrize("version", ["0-8", "0-9-1"])
 @pytest.mark.parametrize(("first", "verdict"), [(b"", Verdict.BREAKS), (None, Verdict.NON_STRICT)])
 def test_a_delivery_behind_the_close_that_ends_a_program(version: str, first: bytes | None, verdict: Verdict) -> None:
-    records = {"0-8": amqp_0_8, "0-9-1": amqp}[version]
+    records = {"0-8": amqp_0_8.spec, "0-9-1": amqp.spec}[version]
     case = named(f"{version}/connection.close/discard/client")
     closing = method_frame(1, records.ChannelClose(200, "bye")) if first is None else first
 
