@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from .endpoint.outgoing import NoCredit, Transferred
     from .endpoint.session import Session
     from .endpoint.session_state import SessionState
-    from .model.dtx import Branches
+
+    pass
     from .model.execution import ExecutionError
 
 _LATER: Final = {
     "BodyAborted": "endpoint.events",
     "BodyReceived": "endpoint.events",
-    "Branches": "model.dtx",
     "CommandReceived": "endpoint.events",
     "Completed": "endpoint.events",
     "Config": "endpoint.config",
@@ -76,7 +76,6 @@ def __getattr__(name: str) -> object:
 __all__ = [
     "BodyAborted",
     "BodyReceived",
-    "Branches",
     "CommandReceived",
     "Completed",
     "Config",

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from .._classic.codec.dialect import Dialect, get_dialect
 from .._classic.codec.methods_0_8 import BasicProperties
-from .._classic.codec.table import FieldValue, Table, Timestamp, Typed
+from .._classic.codec.table import FieldValue, Table
 from .._classic.endpoint.channel import Channel
 from .._classic.endpoint.config import Config
 from .._classic.endpoint.connection import Connection as _Connection
@@ -32,7 +32,6 @@ from .._classic.endpoint.events import (
     Returned,
     Unblocked,
 )
-from .._classic.model.channel_state import ChannelState
 from ..versions import AMQP_0_8, Version
 from . import spec
 
@@ -49,7 +48,6 @@ __all__ = [
     "BasicProperties",
     "Blocked",
     "Channel",
-    "ChannelState",
     "Config",
     "Connection",
     "ConsumerCancelled",
@@ -70,8 +68,6 @@ __all__ = [
     "Request",
     "Returned",
     "Table",
-    "Timestamp",
-    "Typed",
     "Unblocked",
     "get_dialect",
     "spec",

@@ -6,21 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from . import spec
-from .codec import conditions
 from .codec.composite import DeliveryState
 from .codec.message import AmqpSequence, AmqpValue, Data, Message
-from .codec.performatives import (
-    Accepted,
-    Error,
-    Header,
-    Modified,
-    Properties,
-    Received,
-    Rejected,
-    Released,
-    Source,
-    Target,
-)
+from .codec.performatives import Accepted, Error, Header, Modified, Properties, Rejected, Released, Source, Target
 from .codec.values import Described, Symbol, Timestamp
 
 if TYPE_CHECKING:
@@ -118,7 +106,6 @@ __all__ = [
     "Modified",
     "NoCredit",
     "Properties",
-    "Received",
     "Receiver",
     "Rejected",
     "Released",
@@ -136,6 +123,5 @@ __all__ = [
     "Transaction",
     "TransactionRequested",
     "Updated",
-    "conditions",
     "spec",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .codec import conditions
 from .codec import performatives as _performatives
 from .codec.conditions import (
     RECEIVER,
@@ -62,5 +63,6 @@ __all__ = [
     "UInt",
     "ULong",
     "UShort",
+    "conditions",
 ]
 __all__ += [name for name in _performatives.__all__ if name != "decode_frame_body"]

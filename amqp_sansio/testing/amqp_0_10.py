@@ -275,22 +275,4 @@ def _frame(flags: int, kind: int, track: int, channel: int, payload: bytes) -> b
     return bytes((flags, kind)) + size + bytes((0, track)) + channel.to_bytes(2, "big") + bytes(4) + payload
 
 
-__all__ = [
-    "COMMANDS",
-    "CONTROLS",
-    "STRUCTS",
-    "arrays",
-    "byte_ranges",
-    "commands",
-    "controls",
-    "field_values",
-    "frames",
-    "headers",
-    "maps",
-    "messages",
-    "records",
-    "sequence_sets",
-    "structs",
-    "unknown_structs",
-    "values",
-]
+__all__ = ["commands", "controls", "frames", "headers", "maps", "messages", "records", "structs", "values"]

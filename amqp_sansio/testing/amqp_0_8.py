@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ..amqp_0_8 import BasicProperties, Message
 from ..endpoint import Side
 from . import _classic
-from ._classic import AnyDialect, names, short_strings
+from ._classic import AnyDialect
 
 DIALECT = "0-8-rabbit"
 """The default dialect: RabbitMQ's."""
@@ -94,15 +94,4 @@ def frames(
     return _classic.frames(dialect, sent_by, max_body)
 
 
-__all__ = [
-    "DIALECT",
-    "frames",
-    "messages",
-    "methods",
-    "names",
-    "properties",
-    "records",
-    "short_strings",
-    "table_values",
-    "tables",
-]
+__all__ = ["frames", "messages", "methods", "properties", "records", "table_values", "tables"]

@@ -20,7 +20,9 @@ from amqp_sansio.amqp_1_0 import Message
 from amqp_sansio.broker import BrokerLimits, Hub, Settings
 from amqp_sansio.broker.model.commands import OpenOwner, PurgeQueue
 from amqp_sansio.testing.simulate import World
-from amqp_sansio_asyncio import BrokerServer, Connection, Faults, Line, VirtualClock, connect, serve_broker
+from amqp_sansio_asyncio import BrokerServer, Connection, connect, serve_broker
+from amqp_sansio_asyncio.clock import VirtualClock
+from amqp_sansio_asyncio.faults import Faults, Line
 from tests.kit import asyncio_loops
 from tests.kit.asyncio_broker import driver_of, stop_reading, until
 from tests.kit.asyncio_loops import run

@@ -15,7 +15,8 @@ from amqp_sansio.amqp_0_10.spec import QueueDeclare as QueueDeclare010
 from amqp_sansio.amqp_1_0 import Message
 from amqp_sansio.broker import Client, Settings, User
 from amqp_sansio.uri import parse
-from amqp_sansio_asyncio import BrokerServer, VirtualClock, connect, serve_broker
+from amqp_sansio_asyncio import BrokerServer, connect, serve_broker
+from amqp_sansio_asyncio.clock import VirtualClock
 from tests.kit.asyncio_broker import driver_of, until
 from tests.kit.asyncio_loops import Problems, run
 

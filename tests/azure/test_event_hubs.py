@@ -22,8 +22,9 @@ from amqp_sansio.amqp_1_0.codec.conditions import (
 from amqp_sansio.broker.snapshot import dumps, loads
 from amqp_sansio_azure import AccessRule, sign
 from amqp_sansio_azure.conditions import ARGUMENT_ERROR, ARGUMENT_OUT_OF_RANGE
-from amqp_sansio_azure.eventhubs import EventHubsNamespace, Retention, partition_of
+from amqp_sansio_azure.eventhubs import EventHubsNamespace, Retention
 from amqp_sansio_azure.eventhubs.hubs import MOST_READERS
+from amqp_sansio_azure.eventhubs.partition_keys import partition_of
 from amqp_sansio_azure.eventhubs.partitions import NEVER
 from tests.kit.azure import EPOCH, Pair, User
 from tests.kit.azure_hubs import BATCH, HubsWorld, asking, batch, bodies, event, read, reading, source

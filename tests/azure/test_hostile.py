@@ -141,7 +141,7 @@ OUTCOMES: list[Any] = [
     amqp.Rejected(),
     amqp.Modified(True, None, {amqp.Symbol("list"): [1]}),
     amqp.Modified(None, True, {amqp.Symbol("x"): "x" * 3000}),
-    amqp.Received(0, 0),
+    amqp.spec.Received(0, 0),
 ]
 
 
@@ -151,7 +151,7 @@ def test_odd_outcomes_do_no_harm(outcome: Any, transactional: bool) -> None:
     world, user = served()
     link = user.crediting(user.receiver("orders", snd_settle_mode=0), 1)
     (delivery,) = user.take(link)
-    if transactional and not isinstance(outcome, amqp.Received):
+    if transactional and not isinstance(outcome, amqp.spec.Received):
         controller = user.controller(user.session())
         txn_id = user.declare(controller)
         link.update([delivery], spec.TransactionalState(txn_id, outcome))

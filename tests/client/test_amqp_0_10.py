@@ -27,7 +27,7 @@ from amqp_sansio.client.amqp_0_10.session import Session
 from amqp_sansio.client.amqp_0_10.subscription import Subscription
 from amqp_sansio.errors import EndpointClosed, SessionEnded
 from amqp_sansio.events import Accepted
-from amqp_sansio.testing.simulate import Cancelled
+from amqp_sansio.testing.simulate.tasks import Cancelled
 from tests.kit.served_0_10 import Server
 from tests.kit.user import Call, User, opened, world_of
 

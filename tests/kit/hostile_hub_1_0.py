@@ -93,7 +93,7 @@ class HubPeer(Peer):
             amqp.Rejected(),
             amqp.Modified(True, False, {amqp.Symbol("a"): 1}),
             amqp.Modified(undeliverable_here=True),
-            amqp.Received(0, 0),
+            amqp.spec.Received(0, 0),
             spec.TransactionalState(txn_id, amqp.Accepted()),
             spec.TransactionalState(txn_id, amqp.Accepted()),
             spec.TransactionalState(txn_id, amqp.Released()),

@@ -160,4 +160,4 @@ class World(hub.World[User]):
 
 
 def browsing(address: str, **options: Any) -> amqp.Source:
-    return amqp.Source(address, distribution_mode=amqp.conditions.COPY, **options)
+    return amqp.Source(address, distribution_mode=amqp.spec.conditions.COPY, **options)

@@ -6,23 +6,11 @@ import pytest
 
 from amqp_sansio.amqp_0_9_1 import spec
 from amqp_sansio.broker import Settings
-from amqp_sansio_probe import (
-    Capabilities,
-    Case,
-    Expectations,
-    Login,
-    Patience,
-    Result,
-    Runner,
-    Seen,
-    Talk,
-    Transport,
-    Unusable,
-    Verdict,
-    find_capabilities,
-    unexpected,
-)
+from amqp_sansio_probe import Capabilities, Case, Login, Patience, Result, Runner, Transport, Verdict, find_capabilities
+from amqp_sansio_probe.expecting import Expectations, unexpected
+from amqp_sansio_probe.talk import Talk
 from amqp_sansio_probe.transport import Watched
+from amqp_sansio_probe.verdicts import Seen, Unusable
 from tests.kit.probing import HubServer, Scripted
 from tests.probe.test_verdicts import CAN, ERROR, Liar, asks, case
 

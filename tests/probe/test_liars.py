@@ -7,8 +7,9 @@ import pytest
 
 from amqp_sansio import amqp_0_9_1 as amqp
 from amqp_sansio.amqp_0_9_1 import spec
-from amqp_sansio_probe import CASES, FAILURES, Capabilities, Case, Login, Result, Runner, Verdict
+from amqp_sansio_probe import CASES, Capabilities, Case, Login, Result, Runner, Verdict
 from amqp_sansio_probe.talk import HEADER, METHOD, frame, method_frame
+from amqp_sansio_probe.verdicts import FAILURES
 from tests.kit.probing import Scripted
 
 CAN: Final = Capabilities(

@@ -7,24 +7,11 @@ import pytest
 from amqp_sansio import amqp_0_9_1 as amqp
 from amqp_sansio.amqp_0_9_1 import spec
 from amqp_sansio.broker import Settings
-from amqp_sansio_probe import (
-    Capabilities,
-    Case,
-    Deviation,
-    Login,
-    Patience,
-    Result,
-    Runner,
-    Seen,
-    Suite,
-    Surprise,
-    Talk,
-    Transport,
-    Unusable,
-    Verdict,
-    find_capabilities,
-)
-from amqp_sansio_probe.talk import HEADER, frame, method_frame
+from amqp_sansio_probe import Capabilities, Case, Login, Patience, Result, Runner, Transport, Verdict, find_capabilities
+from amqp_sansio_probe.case import Suite
+from amqp_sansio_probe.profiles import Deviation
+from amqp_sansio_probe.talk import HEADER, Talk, frame, method_frame
+from amqp_sansio_probe.verdicts import Seen, Surprise, Unusable
 from tests.kit.probing import NOBODY, HubServer, Says, Scripted
 
 CAN = Capabilities("Liar", "1", ("0-9-1",), ("PLAIN",), frozenset())

@@ -7,6 +7,7 @@ import pytest
 from amqp_sansio import Accepted, LocalProtocolError, Settled, Side
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_10 import spec
+from amqp_sansio.amqp_0_10.model.dtx import Branches
 from tests.kit import octets_0_10 as raw
 from tests.kit.ends_0_10 import Ends
 from tests.kit.facing import CLIENT, SERVER
@@ -214,7 +215,7 @@ class Branching(Ends):
     """A server that keeps the branches of all its sessions."""
 
     def __init__(self) -> None:
-        self.branches = amqp.Branches()
+        self.branches = Branches()
         super().__init__()
 
     def answer(self, here: amqp.Connection, event: Any) -> None:

@@ -117,9 +117,9 @@ def info_of(text: object) -> Any:
 
 
 SENDS: list[Callable[[Any], object]] = [
-    lambda sender: sender.send(b"x", state=amqp.Received(0, 0)),
-    lambda sender: sender.send(b"x" * 2000, state=amqp.Received(0, 0)),
-    lambda sender: sender.begin(b"x", state=amqp.Received(0, 0)),
+    lambda sender: sender.send(b"x", state=amqp.spec.Received(0, 0)),
+    lambda sender: sender.send(b"x" * 2000, state=amqp.spec.Received(0, 0)),
+    lambda sender: sender.begin(b"x", state=amqp.spec.Received(0, 0)),
     lambda sender: sender.send(b"x", rcv_settle_mode=1),
     lambda sender: sender.send(b"x", state=spec.TransactionalState(b"t", amqp.Rejected(info_of(LONG)))),
     lambda sender: sender.continue_delivery(b"x"),
@@ -140,7 +140,7 @@ def test_what_is_not_sent_does_not_count(send: Callable[[Any], object]) -> None:
 
 PARTS: list[Callable[[Any], object]] = [
     lambda sender: sender.continue_delivery(b"x", state=spec.TransactionalState(b"other")),
-    lambda sender: sender.continue_delivery(b"x", state=amqp.Received(0, 0)),
+    lambda sender: sender.continue_delivery(b"x", state=amqp.spec.Received(0, 0)),
     lambda sender: sender.continue_delivery(b"x", state=amqp.Rejected(info_of(LONG))),
     lambda sender: sender.send(b"y"),
     lambda sender: sender.begin(b"y"),

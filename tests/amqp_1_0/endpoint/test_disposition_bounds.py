@@ -10,7 +10,7 @@ from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.model.link_state import EACH, FREE
 from tests.kit.links_1_0 import Mapped
 
-STATES = (amqp.Received(0, 0), amqp.Received(0, 1))
+STATES = (amqp.spec.Received(0, 0), amqp.spec.Received(0, 1))
 
 
 def sending(count: int) -> Mapped:

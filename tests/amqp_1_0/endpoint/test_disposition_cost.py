@@ -21,7 +21,7 @@ COUNT = 2000
 FRAMES = 60
 
 
-STATES = (amqp.Received(0, 0), amqp.Received(0, 1))
+STATES = (amqp.spec.Received(0, 0), amqp.spec.Received(0, 1))
 
 
 def sending(count: int = COUNT, *, auto_settle: bool = True) -> tuple[Mapped, Any]:
@@ -127,7 +127,7 @@ def test_ids_that_a_peer_skips_pay_for_nothing() -> None:
 
 
 @pytest.mark.rule("1.0/transport/error/resource-limit")
-@pytest.mark.parametrize("state", [amqp.Received(0, 0), spec.TransactionalState(b"t", amqp.Accepted())])
+@pytest.mark.parametrize("state", [amqp.spec.Received(0, 0), spec.TransactionalState(b"t", amqp.Accepted())])
 def test_an_observer_reports_what_an_endpoint_refuses(state: Any) -> None:
     count = 900
     talk = Talk10(twice=False).open().session().sender().server(credit(0, count))

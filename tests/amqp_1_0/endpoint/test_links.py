@@ -424,7 +424,7 @@ def test_a_request_that_the_peer_takes_back(facing: Mapped) -> None:
 @pytest.mark.rule("1.0/source.default-outcome/valid")
 def test_a_default_outcome_is_an_outcome(facing: Mapped) -> None:
     with pytest.raises(CodecError, match="default_outcome"):
-        facing.session.open_receiver(amqp.Source(address="q", default_outcome=amqp.Received(0, 0)))
+        facing.session.open_receiver(amqp.Source(address="q", default_outcome=amqp.spec.Received(0, 0)))
     assert not facing.frames()
     assert facing.session.open_receiver(amqp.Source(address="q", default_outcome=amqp.Released())).handle == 0
 

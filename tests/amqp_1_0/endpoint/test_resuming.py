@@ -23,8 +23,8 @@ MESSAGE = amqp.Message(
 ACCEPTED, RELEASED = amqp.Accepted(), amqp.Released()
 
 
-def at(section_number: int, section_offset: int) -> amqp.Received:
-    return amqp.Received(section_number, section_offset)
+def at(section_number: int, section_offset: int) -> amqp.spec.Received:
+    return amqp.spec.Received(section_number, section_offset)
 
 
 LOCAL: dict[int, Any] = {
@@ -211,7 +211,7 @@ class Resuming:
     def __init__(self, number: int) -> None:
         remote = REMOTE[number]
         held = None
-        if isinstance(remote, amqp.Received):
+        if isinstance(remote, amqp.spec.Received):
             held = MESSAGE[: position_octets(MESSAGE, remote.section_number, remote.section_offset)]
         local = None if held is not None else remote
         saved = amqp.SavedDelivery(tag(number), 0, held, local, None)

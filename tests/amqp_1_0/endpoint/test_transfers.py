@@ -59,7 +59,7 @@ WRONG: list[tuple[str, str, dict[str, Any], list[spec.Transfer], spec.Transfer]]
     ("1.0/transport/transfer/settled-mode-settled", DENIED, {"snd_settle_mode": 1}, [BEGUN, SETTLED], transfer(1)),
     ("1.0/transport/transfer/rcv-illegal", INVALID, {}, [transfer(0, settled=True, **SECOND)], transfer(1, **SECOND)),
     ("1.0/delivery-state/terminal-final", ILLEGAL, {}, [transfer(0, more=True, state=amqp.Accepted())], RELEASED),
-    ("1.0/received/sender-only-first-resume", INVALID, {}, [], transfer(0, state=amqp.Received(0, 0))),
+    ("1.0/received/sender-only-first-resume", INVALID, {}, [], transfer(0, state=amqp.spec.Received(0, 0))),
     ("1.0/transport/transfer/resume-own-map", DENIED, {"unsettled": {b"a": None}}, [], transfer(0, resume=True)),
 ]
 """The rule that a transfer breaks; its condition, what the sender attached with, and the transfers before."""

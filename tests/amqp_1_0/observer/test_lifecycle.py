@@ -126,7 +126,7 @@ def test_the_senders_word_is_the_last_one() -> None:
 
 
 def test_states_that_are_no_outcome_change_nothing() -> None:
-    talk = sent(0).server(settle(0, amqp.Received(0, 3), settled=False))
+    talk = sent(0).server(settle(0, amqp.spec.Received(0, 3), settled=False))
     talk.server(settle(0, amqp.Described(amqp.Symbol("x:other"), [1]), settled=False)).finish()
     assert talk.outcomes() == [("publish", 0, None)]
 

@@ -24,7 +24,7 @@ _states = st.sampled_from(
         None,
         amqp.Accepted(),
         amqp.Rejected(),
-        amqp.Received(0, 1),
+        amqp.spec.Received(0, 1),
         within(b"t", amqp.Accepted()),
         within(b"u"),
         spec.Declared(b"t"),

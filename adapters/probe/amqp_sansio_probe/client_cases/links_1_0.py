@@ -321,5 +321,5 @@ def _received(host: Host_1_0) -> Seen:
     host.open = spec.Open("probe", max_frame_size=1024, channel_max=255)
     while host.take("transfer").content.more:
         continue
-    states = [each.state for each in host.transfers() if isinstance(each.state, amqp.Received) and not each.resume]
+    states = [each.state for each in host.transfers() if isinstance(each.state, amqp.spec.Received) and not each.resume]
     return judged(not states, f"{len(states)} of {len(host.transfers())} transfers have it")
