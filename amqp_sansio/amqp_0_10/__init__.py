@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from . import spec
 from .codec.dialect import Dialect
 from .codec.message import Headers, Message
 from .codec.message_fields import ObservedCommand
@@ -14,6 +13,7 @@ from .codec.sequence_set import SequenceSet
 from .codec.types import Map
 
 if TYPE_CHECKING:
+    from . import spec as spec
     from .endpoint.config import Config
     from .endpoint.connection import Connection
     from .endpoint.events import (
@@ -66,6 +66,9 @@ _LATER: Final = {
 
 
 def __getattr__(name: str) -> object:
+    if name == "spec":
+        # Importing a submodule binds it here.
+        return import_module(".spec", __name__)
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # From now on it is there as an imported name is.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from . import spec
 from .codec.composite import DeliveryState
 from .codec.message import AmqpSequence, AmqpValue, Data, Message
 from .codec.performatives import Accepted, Error, Header, Modified, Properties, Rejected, Released, Source, Target
 from .codec.values import Described, Symbol, Timestamp
 
 if TYPE_CHECKING:
+    from . import spec as spec
     from .endpoint.config import Config
     from .endpoint.connection import Connection
     from .endpoint.events import (
@@ -71,6 +71,9 @@ _LATER: Final = {
 
 
 def __getattr__(name: str) -> object:
+    if name == "spec":
+        # Importing a submodule binds it here.
+        return import_module(".spec", __name__)
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # From now on it is there as an imported name is.

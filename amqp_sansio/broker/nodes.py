@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ..amqp_1_0 import Connection, Delivery, DeliveryState, Message
-    from ..amqp_1_0.spec import Attach
+    from ..amqp_1_0.codec.performatives import Attach
     from .model.commands import Command
     from .model.consumer import Window
     from .model.ledger import Ledger

@@ -14,19 +14,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ...amqp_0_10 import CommandReceived, Connection, ExecutionError, MessageBegun, MessageReceived, Resumed
-from ...amqp_0_10.spec import (
-    BYTE,
-    CREDIT,
-    INFINITE,
-    MESSAGE,
-    WINDOW,
-    DtxSelect,
-    MessageCancel,
-    MessageFlow,
-    MessageSetFlowMode,
-    TxRollback,
-    TxSelect,
-)
+from ...amqp_0_10.codec.choices import BYTE, CREDIT, INFINITE, MESSAGE, WINDOW
+from ...amqp_0_10.codec.records import DtxSelect, MessageCancel, MessageFlow, MessageSetFlowMode, TxRollback, TxSelect
 from ...errors import (
     AmqpError,
     AnswerTimeout,
@@ -46,7 +35,8 @@ from ..recovery import InDoubt, Repeated, Steps, in_doubt
 if TYPE_CHECKING:
     from ...amqp_0_10 import Message, SessionState
     from ...amqp_0_10 import Session as CoreSession
-    from ...amqp_0_10.spec import Command, Struct
+    from ...amqp_0_10.codec.record import Command
+    from ...amqp_0_10.codec.structs import Struct
 
 
 _R = TypeVar("_R")

@@ -8,11 +8,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from ...amqp_0_10 import ExecutionError, Message
-from ...amqp_0_10.spec import (
-    CREDIT,
-    EXPLICIT,
-    PRE_ACQUIRED,
-    WINDOW,
+from ...amqp_0_10.codec.choices import CREDIT, EXPLICIT, PRE_ACQUIRED, WINDOW
+from ...amqp_0_10.codec.records import (
     DtxRecover,
     ExchangeBind,
     ExchangeDeclare,
@@ -40,7 +37,9 @@ from .transaction import Branch, Transaction
 if TYPE_CHECKING:
     from ...amqp_0_10 import SequenceSet, SessionState
     from ...amqp_0_10 import Session as CoreSession
-    from ...amqp_0_10.spec import Acquired, Command, Struct, Xid
+    from ...amqp_0_10.codec.record import Command
+    from ...amqp_0_10.codec.records import Acquired, Xid
+    from ...amqp_0_10.codec.structs import Struct
     from ...events import Pending
 
 _R = TypeVar("_R")

@@ -15,7 +15,7 @@ from .session import Session
 
 if TYPE_CHECKING:
     from ...amqp_1_0 import SessionRequested
-    from ...amqp_1_0.spec import Open
+    from ...amqp_1_0.codec.performatives import Open
 
 
 class Connection(AnyConnection[Client]):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ...amqp_1_0 import LinkState, Source, Target
     from ...amqp_1_0 import Receiver as CoreReceiver
     from ...amqp_1_0 import Sender as CoreSender
-    from ...amqp_1_0.spec import Attach, Coordinator
+    from ...amqp_1_0.codec.performatives import Attach, Coordinator
     from ...events import CloseReport
 
 StateT = TypeVar("StateT", bound="SenderState | ReceiverState")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...amqp_1_0 import Accepted, Controller, Error, NoCredit, Rejected, Source
 from ...amqp_1_0.codec.conditions import DISTRIBUTED_TRANSACTIONS, LOCAL_TRANSACTIONS
-from ...amqp_1_0.spec import Coordinator, Declared, TransactionalState
+from ...amqp_1_0.codec.performatives import Coordinator, Declared, TransactionalState
 from ...errors import EndpointClosed, LocalProtocolError, TransactionFailed
 from .links import SenderState
 

@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ....amqp_1_0 import Receiver, Source, Symbol, Target
-from ....amqp_1_0.codec.conditions import COPY, INVALID_FIELD, NOT_ALLOWED, NOT_FOUND, NOT_IMPLEMENTED, STOLEN
-from ....amqp_1_0.spec import Coordinator, ReceiverSettleMode
+from ....amqp_1_0.codec.conditions import (
+    COPY,
+    INVALID_FIELD,
+    NOT_ALLOWED,
+    NOT_FOUND,
+    NOT_IMPLEMENTED,
+    STOLEN,
+    ReceiverSettleMode,
+)
+from ....amqp_1_0.codec.performatives import Coordinator
 from ....errors import LocalProtocolError
 from ... import addresses
 from ...addresses import BadAddress, Node, NodeKind
@@ -41,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ....amqp_1_0 import LinkRequested, Sender
-    from ....amqp_1_0.spec import Attach
+    from ....amqp_1_0.codec.performatives import Attach
     from ...model.owner import Owner
     from ..frontend import HubContext
     from .links import LinkFrontend, LinkKey, NodeLink

@@ -13,7 +13,7 @@ from ....amqp_1_0.codec.conditions import (
     NOT_IMPLEMENTED,
     TRANSACTION_ROLLBACK,
 )
-from ....amqp_1_0.spec import Declare, Discharge, TransactionalState
+from ....amqp_1_0.codec.performatives import Declare, Discharge, TransactionalState
 from ...addresses import NodeKind
 from ...model.commands import Begin, Commit, Outcome, Rollback, Settle
 from ...model.faults import Fault

@@ -11,10 +11,9 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from ....amqp_1_0 import AmqpValue, Message, Properties, Rejected, Source, Target
-from ....amqp_1_0.codec.conditions import INVALID_FIELD, MESSAGE_SIZE_EXCEEDED, NOT_ALLOWED
+from ....amqp_1_0.codec.conditions import INVALID_FIELD, MESSAGE_SIZE_EXCEEDED, NOT_ALLOWED, ReceiverSettleMode
 from ....amqp_1_0.codec.message import LenientMessage
 from ....amqp_1_0.codec.values import skip
-from ....amqp_1_0.spec import ReceiverSettleMode
 from ....errors import CodecError
 from ...addresses import MANAGEMENT
 from .errors import Refusal, short
@@ -22,7 +21,7 @@ from .management_requests import Requests
 
 if TYPE_CHECKING:
     from ....amqp_1_0 import CreditChanged, Delivery, LinkClosed, Receiver, Sender
-    from ....amqp_1_0.spec import Attach
+    from ....amqp_1_0.codec.performatives import Attach
     from .links import LinkFrontend
 
 _CREDIT: Final = 100

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ....amqp_1_0 import Error, Rejected, Symbol
 from ....amqp_1_0.codec.conditions import DECODE_ERROR
-from ....amqp_1_0.spec import TransactionalState
+from ....amqp_1_0.codec.performatives import TransactionalState
 from .errors import Refusal, fitting, short
 
 if TYPE_CHECKING:
     from ....amqp_1_0 import CreditChanged, Delivery, DeliveryState, Receiver, Sender
-    from ....amqp_1_0.spec import Attach
+    from ....amqp_1_0.codec.performatives import Attach
     from ...nodes import Attachment, Node, Peer, Step
     from .links import LinkFrontend
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from ....amqp_1_0 import Symbol
-from ....amqp_1_0.spec import Char, Decimal32, Decimal64, Decimal128
+from ....amqp_1_0.codec.values import Char, Decimal32, Decimal64, Decimal128
 from ....errors import CodecError
 from ...conversion import as_1_0
 from ...model.content import Filter

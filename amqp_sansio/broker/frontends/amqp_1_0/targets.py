@@ -13,8 +13,8 @@ from ....amqp_1_0.codec.conditions import (
     PRECONDITION_FAILED,
     RESOURCE_LIMIT_EXCEEDED,
 )
+from ....amqp_1_0.codec.performatives import TransactionalState
 from ....amqp_1_0.endpoint.receiver import outcome_in
-from ....amqp_1_0.spec import TransactionalState
 from ... import addresses
 from ...addresses import BadAddress, NodeKind
 from ...contents.amqp_1_0 import Content_1_0
