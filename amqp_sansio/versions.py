@@ -63,4 +63,4 @@ def version_of(header: bytes) -> Version | None:
     return _VERSIONS.get(header)
 
 
-__all__ = ["AMQP_0_8", "AMQP_0_9_1", "AMQP_0_10", "AMQP_1_0", "HEADER_BEGIN", "HEADER_SIZE", "Version", "version_of"]
+__all__ = ["AMQP_0_8", "AMQP_0_9_1", "AMQP_0_10", "AMQP_1_0", "Version", "version_of"]

@@ -334,8 +334,6 @@ def _check_library() -> None:
 
 
 __all__ = [
-    "LARGEST_FRAME",
-    "LARGEST_HEAD",
     "PIECE",
     "SUBPROTOCOLS",
     "WebSocketError",

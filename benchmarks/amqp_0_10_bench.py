@@ -14,23 +14,17 @@ from amqp_sansio import AuthenticationRequested, OpenRequested, Signal
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Channel
 from amqp_sansio.amqp_0_9_1 import Connection as ClassicConnection
 from amqp_sansio.amqp_0_10 import (
-    BYTE,
-    CREDIT,
-    MESSAGE,
-    NONE,
     CommandReceived,
     Config,
     Connection,
     DeliveryProperties,
     Message,
-    MessageFlow,
     MessageProperties,
     MessageReceived,
-    MessageSetFlowMode,
-    MessageSubscribe,
     Session,
     SessionRequested,
 )
+from amqp_sansio.amqp_0_10.spec import BYTE, CREDIT, MESSAGE, NONE, MessageFlow, MessageSetFlowMode, MessageSubscribe
 from amqp_sansio.sasl import Plain
 from benchmarks import codec_bench
 from benchmarks.codec_bench import HEADERS, chunks

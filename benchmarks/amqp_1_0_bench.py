@@ -21,11 +21,12 @@ import proton  # pyright: ignore[reportMissingTypeStubs]
 
 from amqp_sansio import Observer, Signal
 from amqp_sansio._ground.receive_buffer import ReceiveBuffer
-from amqp_sansio.amqp_1_0 import Message, Transfer
+from amqp_sansio.amqp_1_0 import Message
 from amqp_sansio.amqp_1_0.codec.frames import AMQP, amqp_frame, next_frame
 from amqp_sansio.amqp_1_0.codec.performatives import decode_frame_body
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.amqp_1_0.endpoint.events import Delivery
+from amqp_sansio.amqp_1_0.spec import Transfer
 from benchmarks.amqp_1_0_engine import Pair, engine_case, make_message, make_proton_message
 from benchmarks.codec_bench import chunks
 from benchmarks.measure import Case, case_of, compare, cpu_seconds

@@ -62,7 +62,7 @@ def pika_consume(url: str, count: int) -> None:
 
 
 async def asyncio_publish(url: str, count: int) -> None:
-    from amqp_sansio.amqp_0_9_1 import QueueDeclare
+    from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
     from amqp_sansio_asyncio import connect
 
     async with connect(url) as connection:
@@ -74,7 +74,7 @@ async def asyncio_publish(url: str, count: int) -> None:
 
 
 async def asyncio_consume(url: str, count: int) -> None:
-    from amqp_sansio.amqp_0_9_1 import QueueDeclare
+    from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
     from amqp_sansio_asyncio import connect
 
     async with connect(url) as connection:

@@ -17,18 +17,8 @@ import pika.frame
 import pika.spec
 
 from amqp_sansio import AuthenticationRequested, OpenRequested, Signal
-from amqp_sansio.amqp_0_9_1 import (
-    BasicConsume,
-    BasicConsumeOk,
-    BasicProperties,
-    Channel,
-    Config,
-    ConfirmSelectOk,
-    Connection,
-    Delivery,
-    Request,
-    Table,
-)
+from amqp_sansio.amqp_0_9_1 import BasicProperties, Channel, Config, Connection, Delivery, Request, Table
+from amqp_sansio.amqp_0_9_1.spec import BasicConsume, BasicConsumeOk, ConfirmSelectOk
 from amqp_sansio.sasl import Plain
 from benchmarks.measure import Case, case_of, compare, cpu_seconds
 

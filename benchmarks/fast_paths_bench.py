@@ -19,6 +19,7 @@ from amqp_sansio import amqp_0_9_1 as nine
 from amqp_sansio import amqp_0_10 as ten
 from amqp_sansio._classic.fast_paths import FAST_PATHS as CLASSIC
 from amqp_sansio._ground.fast_paths import Entry
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.fast_paths import FAST_PATHS as AMQP_0_10
 from amqp_sansio.amqp_1_0.fast_paths import FAST_PATHS as AMQP_1_0
 from amqp_sansio.observer import Identified
@@ -105,7 +106,7 @@ def _consuming() -> tuple[observer_bench.Pair, nine.Channel, nine.Channel]:
     pair = observer_bench.Pair()
     channel = pair.client.open_channel()
     pair.settle()
-    channel.call(nine.BasicConsume("q", consumer_tag=CONSUMER))
+    channel.call(nine.spec.BasicConsume("q", consumer_tag=CONSUMER))
     pair.settle()
     return pair, channel, pair.server.channel(channel.number)
 
@@ -114,7 +115,7 @@ def _publishing() -> tuple[observer_bench.Pair, nine.Channel, nine.Channel]:
     pair = observer_bench.Pair()
     channel = pair.client.open_channel()
     pair.settle()
-    channel.call(nine.ConfirmSelect())
+    channel.call(nine.spec.ConfirmSelect())
     pair.settle()
     return pair, channel, pair.server.channel(channel.number)
 
@@ -240,12 +241,12 @@ def _lane_ack(count: int) -> tuple[Observer, str, bytes]:
 # 0-10.
 
 
-def _subscribed(sent: Sent, accept: int = ten.EXPLICIT) -> tuple[Any, Any, Callable[[], None]]:
+def _subscribed(sent: Sent, accept: int = spec.EXPLICIT) -> tuple[Any, Any, Callable[[], None]]:
     client, server, settle = amqp_0_10_bench.open_pair(sent)
     session = client.open_session("bench")
-    session.call(ten.MessageSubscribe("q", CONSUMER, accept, 0))
-    session.call(ten.MessageFlow(CONSUMER, ten.MESSAGE, None))
-    session.call(ten.MessageFlow(CONSUMER, ten.BYTE, None))
+    session.call(ten.spec.MessageSubscribe("q", CONSUMER, accept, 0))
+    session.call(ten.spec.MessageFlow(CONSUMER, spec.MESSAGE, None))
+    session.call(ten.spec.MessageFlow(CONSUMER, spec.BYTE, None))
     settle()
     return client, server, settle
 

@@ -15,15 +15,8 @@ from pathlib import Path
 from typing import Final, cast
 
 from amqp_sansio import AMQP_0_9_1, Limits, Observer, Signal
-from amqp_sansio.amqp_0_9_1 import (
-    BasicConsume,
-    BasicProperties,
-    BasicReturn,
-    ConfirmSelect,
-    QueueDeclare,
-    QueueDeclareOk,
-    get_dialect,
-)
+from amqp_sansio.amqp_0_9_1 import BasicProperties, get_dialect
+from amqp_sansio.amqp_0_9_1.spec import BasicConsume, BasicReturn, ConfirmSelect, QueueDeclare, QueueDeclareOk
 from amqp_sansio.amqp_1_0 import Delivery, Receiver
 from amqp_sansio.broker import Broker
 from amqp_sansio.broker.contents.classic import ClassicContent

@@ -13,16 +13,9 @@ import tempfile
 from pathlib import Path
 
 from amqp_sansio import AuthenticationRequested, Limits, Observer, OpenRequested, Signal
-from amqp_sansio.amqp_0_9_1 import (
-    BasicConsume,
-    BasicConsumeOk,
-    Config,
-    ConfirmSelect,
-    ConfirmSelectOk,
-    Connection,
-    Request,
-)
-from amqp_sansio.amqp_0_10 import BYTE, EXPLICIT, MESSAGE, NONE, MessageFlow, MessageSubscribe
+from amqp_sansio.amqp_0_9_1 import Config, Connection, Request
+from amqp_sansio.amqp_0_9_1.spec import BasicConsume, BasicConsumeOk, ConfirmSelect, ConfirmSelectOk
+from amqp_sansio.amqp_0_10.spec import BYTE, EXPLICIT, MESSAGE, NONE, MessageFlow, MessageSubscribe
 from amqp_sansio.sasl import Plain
 from benchmarks import amqp_0_10_bench
 from benchmarks.codec_bench import CONSUMER, chunks, consumer, decode_ours, deliveries

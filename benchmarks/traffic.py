@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
-from amqp_sansio.amqp_0_9_1 import QueueDeclare
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio.amqp_1_0 import Message
 from amqp_sansio.capture import ConnectionStart, Segment, StreamData, read_segments, reassemble, sort_key
 from amqp_sansio_asyncio import connect, serve_broker

@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable
 
 from amqp_sansio import Accepted, Closed, CloseHint, CloseReport, Event, Failed, Opened, Replied, Scope, Settled, Signal
-from amqp_sansio.amqp_0_9_1 import BasicConsume, Config, ConfirmSelect, Connection, Delivery, QueueDeclare
+from amqp_sansio.amqp_0_9_1 import Config, Connection, Delivery
+from amqp_sansio.amqp_0_9_1.spec import BasicConsume, ConfirmSelect, QueueDeclare
 from amqp_sansio.sasl import Plain
 
 READ_SIZE = 65536

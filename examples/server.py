@@ -11,7 +11,8 @@ from collections import deque
 from itertools import count
 
 from amqp_sansio import Closed, Scope
-from amqp_sansio.amqp_0_9_1 import (
+from amqp_sansio.amqp_0_9_1 import Channel, MethodReceived, Published, Request
+from amqp_sansio.amqp_0_9_1.spec import (
     BasicAck,
     BasicCancel,
     BasicCancelOk,
@@ -25,19 +26,15 @@ from amqp_sansio.amqp_0_9_1 import (
     BasicQosOk,
     BasicReject,
     BasicReturn,
-    Channel,
     ConfirmSelect,
     ConfirmSelectOk,
     Method,
-    MethodReceived,
-    Published,
     QueueDeclare,
     QueueDeclareOk,
     QueueDelete,
     QueueDeleteOk,
     QueuePurge,
     QueuePurgeOk,
-    Request,
 )
 from amqp_sansio_asyncio import ServerConnection, on_stop, serve
 

@@ -16,7 +16,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable
 
-from amqp_sansio.amqp_0_9_1 import QueueDeclare
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio_asyncio import connect
 
 BINARY, CLOSE, PING, PONG = 2, 8, 9, 10

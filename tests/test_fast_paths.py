@@ -16,6 +16,7 @@ from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio._classic.fast_paths import FAST_PATHS as CLASSIC
 from amqp_sansio._ground.fast_paths import Entry
 from amqp_sansio.amqp_0_9_1 import Delivery
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.fast_paths import FAST_PATHS as AMQP_0_10
 from amqp_sansio.amqp_1_0.fast_paths import FAST_PATHS as FAST_1_0
 from amqp_sansio.capture import Segment
@@ -115,14 +116,14 @@ def _transfers(random: Random) -> list[object]:
     client, server = open_pair({"stream_above": random.choice((None, None, 100))})
     session, served = client.session(0), server.session(0)
     mode, credit = (
-        random.choice((amqp.WINDOW, amqp.CREDIT)),
+        random.choice((amqp.spec.WINDOW, amqp.spec.CREDIT)),
         random.choice(((None, None), (1000, None), (8, 200_000))),
     )
     for destination in ("a", "b"):
-        session.call(amqp.MessageSubscribe("q", destination))
-        session.call(amqp.MessageSetFlowMode(destination, mode))
-        session.call(amqp.MessageFlow(destination, amqp.MESSAGE, credit[0]))
-        session.call(amqp.MessageFlow(destination, amqp.BYTE, credit[1]))
+        session.call(spec.MessageSubscribe("q", destination))
+        session.call(spec.MessageSetFlowMode(destination, mode))
+        session.call(spec.MessageFlow(destination, amqp.spec.MESSAGE, credit[0]))
+        session.call(spec.MessageFlow(destination, amqp.spec.BYTE, credit[1]))
     settle(client, server)
     found: list[object] = []
     wanted: dict[str, Any] = {}

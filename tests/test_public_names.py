@@ -13,9 +13,12 @@ import pytest
 
 from tests.test_layout import ROOT, python_files
 from tools import public_names as tool
-from tools.public_names import FILE, MODULES, listed_names, members, public_names
+from tools.public_names import FILE, HEADS, MODULES, counted, listed_names, members, names_in, public_names
 
 REFERENCE: Final = ROOT / "docs" / "reference"
+NAMES: Final = 597
+"""The names that users call: in `__all__` of the public modules, each once, but for the specifications' records."""
+
 IMPORTED: Final = re.compile(r"^ *(?:from|import) ((?:amqp_sansio|pyspark_amqp_capture)[\w.]*)", re.MULTILINE)
 
 
@@ -48,8 +51,17 @@ def test_every_public_module_says_what_it_offers(module: str) -> None:
 
 
 def test_the_file_has_nothing_else_and_is_in_order() -> None:
-    names = FILE.read_text(encoding="utf-8").splitlines()
-    assert names == [name for module in MODULES for name in listed_names(module)]
+    text = FILE.read_text(encoding="utf-8")
+    assert names_in(text) == [name for module in MODULES for name in listed_names(module)]
+    heads = [line.removeprefix("# ") for line in text.splitlines() if line.startswith("#")]
+    assert heads == list(HEADS)
+    for head, modules in HEADS.items():
+        assert f"# {head}\n{listed_names(modules[0])[0]}\n" in text
+
+
+def test_how_many_names_users_call() -> None:
+    pytest.importorskip("pyspark", reason="the Spark adapter's modules need pyspark")
+    assert counted()["what users call"] == NAMES, "write the figure of today; it may only fall"
 
 
 def test_modules_that_the_reference_shows_are_public() -> None:
@@ -58,7 +70,7 @@ def test_modules_that_the_reference_shows_are_public() -> None:
         for path in REFERENCE.glob("*.md")
         for name in re.findall(r"^::: ([\w.]+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
-    public = {*MODULES, *FILE.read_text(encoding="utf-8").split()}
+    public = {*MODULES, *names_in(FILE.read_text(encoding="utf-8"))}
     assert len(shown) > 1000
     assert shown - public == set()
 

@@ -1,10 +1,11 @@
-"""The public names of the packages, as `docs/public-names.txt` lists them: one name a line, in order.
+"""The public names of the packages, as `docs/public-names.txt` lists them: one name a line, in order, under two heads.
 
-`python -m tools.public_names` prints which names came and went since, `--write` writes the file. Public are the names
-of `MODULES`: those in `__all__`, or, in a module without it, what it defines without an underscore. Of each public
-class its members without an underscore follow, also those that it inherits from a base of these packages, whether that
-is public or not; what comes from Python or from another library isn't listed. A class that several modules offer has
-its members under the first of them, in the order of `MODULES`.
+`python -m tools.public_names` prints which names came and went since, and how many there are under each head; `--write`
+writes the file. Public are the names of `MODULES`: those in `__all__`, or, in a module without it, what it defines
+without an underscore; these alone are counted. Of each public class its members without an underscore follow, also
+those that it inherits from a base of these packages, whether that is public or not; what comes from Python or from
+another library isn't listed. A class that several modules offer has its members under the first of them, in the order
+of `MODULES`.
 
 Where at least `WIDE` classes of a module have one base, as records of methods do, its members are listed once, under
 its name in brackets; a class that has them says so with a line `CLASS.(BASE)`.
@@ -34,7 +35,7 @@ from tools.engine_only import engine_only
 ROOT: Final = Path(__file__).resolve().parents[1]
 FILE: Final = ROOT / "docs" / "public-names.txt"
 
-MODULES: Final = (
+CALLED: Final = (
     "amqp_sansio",
     "amqp_sansio.endpoint",
     "amqp_sansio.errors",
@@ -55,13 +56,10 @@ MODULES: Final = (
     "amqp_sansio.broker.management",
     "amqp_sansio.broker.nodes",
     "amqp_sansio.capture",
-    "amqp_sansio.recorded.lifecycle",
     "amqp_sansio.recorded.tables",
     "amqp_sansio.recorded.histories",
     "amqp_sansio.recorded.histories.spans",
     "amqp_sansio.recorded.instants",
-    "amqp_sansio.printing",
-    "amqp_sansio.recorded.json_lines",
     "amqp_sansio.recorded.frame_lines",
     "amqp_sansio.websocket",
     "amqp_sansio.client.connecting",
@@ -104,9 +102,18 @@ MODULES: Final = (
     "amqp_sansio_spark",
     "pyspark_amqp_capture",
 )
-"""The public modules: those that the reference shows, and those that pages, examples and adapters import from."""
+"""The public modules that users call: what the reference shows, and what pages, examples and adapters import from."""
 
-WIDE: Final = 20
+RECORDS: Final = tuple(f"amqp_sansio.amqp_{version}.spec" for version in ("0_8", "0_9_1", "0_10", "1_0"))
+"""The modules with the specifications' own vocabulary: a record for each method, command, performative and so on."""
+
+MODULES: Final = (*CALLED, *RECORDS)
+"""All public modules."""
+
+HEADS: Final = {"what users call": CALLED, "the records of the specifications": RECORDS}
+"""The heads of the file, with their modules."""
+
+WIDE: Final = 10
 """Classes of one module that make a line for their base worth reading."""
 
 
@@ -122,13 +129,33 @@ def listed_names(module: str) -> list[str]:
 
 def written() -> str:
     """Return the contents that the file should have."""
-    return "".join(f"{name}\n" for module in MODULES for name in public_names(module))
+    parts: list[str] = []
+    for head, modules in HEADS.items():
+        parts.append(f"# {head}\n")
+        parts += [f"{name}\n" for module in modules for name in public_names(module)]
+    return "".join(parts)
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names in the text of the file, without its heads."""
+    return [line for line in text.splitlines() if not line.startswith("#")]
+
+
+def counted() -> dict[str, int]:
+    """Return how many names each head has: what several modules offer counts once, under the first one."""
+    seen: dict[tuple[str, int], str] = {}
+    for head, modules in HEADS.items():
+        for module in modules:
+            loaded = importlib.import_module(module)
+            for name in _offered(loaded):
+                seen.setdefault((name, id(cast("object", getattr(loaded, name)))), head)
+    return dict(Counter(seen.values()))
 
 
 @cache
 def _listed() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for name in FILE.read_text(encoding="utf-8").split() if FILE.exists() else ():
+    for name in names_in(FILE.read_text(encoding="utf-8")) if FILE.exists() else ():
         found.setdefault(_module_of(name), []).append(name)
     return found
 
@@ -148,8 +175,8 @@ def _public_names(module: str) -> Iterator[str]:
         found = cast("object", getattr(loaded, name))
         if isinstance(found, type) and _is_ours(found) and _home(found, name) == module:
             kinds[name] = found
-    count = Counter(base for kind in kinds.values() for base in kind.__mro__[1:] if _is_ours(base))
-    wide = {base: f"({base.__qualname__})" for base, number in count.items() if number >= WIDE}
+    bases = Counter(base for kind in kinds.values() for base in kind.__mro__[1:] if _is_ours(base))
+    wide = {base: f"({base.__qualname__})" for base, number in bases.items() if number >= WIDE}
     for base, title in wide.items():
         for member in members(base):
             yield f"{module}.{title}.{member}"
@@ -266,6 +293,8 @@ def main() -> None:
         now, before = set(public_names(module)), set(listed_names(module))
         for name in sorted(now ^ before):
             print("+" if name in now else "-", name)
+    for head, number in counted().items():
+        print(f"{number} names: {head}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""AMQP 0-9-1: the connection, its configuration and events, and a record for every method.
+"""AMQP 0-9-1: the connection, its configuration and events; `spec` has a record for every method.
 
 The machine is shared with the other classic version; method numbers, arguments and field tables are this version's own.
 """
@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from .._classic.codec import methods_0_9_1 as _methods
 from .._classic.codec.dialect import Dialect, get_dialect
-from .._classic.codec.method import Method
-from .._classic.codec.method import Request as RequestMethod
-from .._classic.codec.methods_0_9_1 import *  # noqa: F403
-from .._classic.codec.properties import Properties
-from .._classic.codec.table import FieldValue, Table, Timestamp, Typed
+from .._classic.codec.methods_0_9_1 import BasicProperties
+from .._classic.codec.table import FieldValue, Table
 from .._classic.endpoint.channel import Channel
 from .._classic.endpoint.config import Config
 from .._classic.endpoint.connection import Connection as _Connection
@@ -36,8 +32,8 @@ from .._classic.endpoint.events import (
     Returned,
     Unblocked,
 )
-from .._classic.model.channel_state import ChannelState
 from ..versions import AMQP_0_9_1, Version
+from . import spec
 
 
 class Connection(_Connection):
@@ -49,9 +45,9 @@ class Connection(_Connection):
 
 
 __all__ = [
+    "BasicProperties",
     "Blocked",
     "Channel",
-    "ChannelState",
     "Config",
     "Connection",
     "ConsumerCancelled",
@@ -66,18 +62,13 @@ __all__ = [
     "HeartbeatReceived",
     "Message",
     "MessageReturned",
-    "Method",
     "MethodReceived",
-    "Properties",
     "Published",
     "Redirected",
     "Request",
-    "RequestMethod",
     "Returned",
     "Table",
-    "Timestamp",
-    "Typed",
     "Unblocked",
     "get_dialect",
+    "spec",
 ]
-__all__ += _methods.__all__

@@ -1,27 +1,17 @@
-"""AMQP 1.0: connection, configuration, sessions, links, events, records of its composite types, values, messages."""
+"""AMQP 1.0: connection, configuration, sessions, links, events, messages; `spec` has the records of the wire."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from .codec import conditions, performatives, values
-from .codec.composite import Composite, DeliveryState, Performative, SaslFrame, decode_frame_body
-from .codec.conditions import (
-    RECEIVER,
-    SENDER,
-    ReceiverSettleMode,
-    SaslCode,
-    SenderSettleMode,
-    TerminusDurability,
-    TerminusExpiryPolicy,
-)
-from .codec.message import AmqpSequence, AmqpValue, Data, Message, check_message
-from .codec.performatives import *  # noqa: F403
-from .codec.sections import position_octets, section_position
-from .codec.values import *  # noqa: F403
+from .codec.composite import DeliveryState
+from .codec.message import AmqpSequence, AmqpValue, Data, Message
+from .codec.performatives import Accepted, Error, Header, Modified, Properties, Rejected, Released, Source, Target
+from .codec.values import Described, Symbol, Timestamp
 
 if TYPE_CHECKING:
+    from . import spec as spec
     from .endpoint.config import Config
     from .endpoint.connection import Connection
     from .endpoint.events import (
@@ -46,7 +36,7 @@ if TYPE_CHECKING:
     from .endpoint.sender import NoCredit, Sender
     from .endpoint.session import Session
     from .endpoint.transactions import Controller, Resource, Transaction
-    from .model.resume import LinkState, Resend, ResumeAction, SavedDelivery, resume_action
+    from .model.resume import LinkState, SavedDelivery
 
 _LATER: Final = {
     "AvailableChanged": "endpoint.events",
@@ -66,9 +56,7 @@ _LATER: Final = {
     "LinkState": "model.resume",
     "NoCredit": "endpoint.sender",
     "Receiver": "endpoint.receiver",
-    "Resend": "model.resume",
     "Resource": "endpoint.transactions",
-    "ResumeAction": "model.resume",
     "Resumed": "endpoint.events",
     "SavedDelivery": "model.resume",
     "Sender": "endpoint.sender",
@@ -78,12 +66,14 @@ _LATER: Final = {
     "Transaction": "endpoint.transactions",
     "TransactionRequested": "endpoint.events",
     "Updated": "endpoint.events",
-    "resume_action": "model.resume",
 }
 """Names of what only an endpoint needs, with their modules: who only observes, or reads octets, doesn't load them."""
 
 
 def __getattr__(name: str) -> object:
+    if name == "spec":
+        # Importing a submodule binds it here.
+        return import_module(".spec", __name__)
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # From now on it is there as an imported name is.
@@ -92,12 +82,10 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = [
-    "RECEIVER",
-    "SENDER",
+    "Accepted",
     "AmqpSequence",
     "AmqpValue",
     "AvailableChanged",
-    "Composite",
     "Config",
     "Connection",
     "Controller",
@@ -108,40 +96,35 @@ __all__ = [
     "DeliveryRefused",
     "DeliveryState",
     "DeliveryUpdated",
+    "Described",
     "Drained",
+    "Error",
+    "Header",
     "LinkClosed",
     "LinkFailed",
     "LinkOpened",
     "LinkRequested",
     "LinkState",
     "Message",
+    "Modified",
     "NoCredit",
-    "Performative",
+    "Properties",
     "Receiver",
-    "ReceiverSettleMode",
-    "Resend",
+    "Rejected",
+    "Released",
     "Resource",
-    "ResumeAction",
     "Resumed",
-    "SaslCode",
-    "SaslFrame",
     "SavedDelivery",
     "Sender",
-    "SenderSettleMode",
     "Session",
     "SessionRequested",
-    "TerminusDurability",
-    "TerminusExpiryPolicy",
+    "Source",
+    "Symbol",
+    "Target",
+    "Timestamp",
     "TlsStarted",
     "Transaction",
     "TransactionRequested",
     "Updated",
-    "check_message",
-    "conditions",
-    "decode_frame_body",
-    "position_octets",
-    "resume_action",
-    "section_position",
+    "spec",
 ]
-__all__ += performatives.__all__
-__all__ += values.__all__

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from .limits import BrokerLimits
 from .model.faults import Fault, FaultKind
-from .settings import DialectName, Settings, Verdict
+from .settings import Settings, Verdict
 from .users import ANONYMOUS_USER, User
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from .model.commands import Outcome as Outcome
     from .model.content import Content as Content
     from .model.content import Message as Message
-    from .model.entry import Entry as Entry
+
+    pass
     from .model.exchange import Binding as Binding
     from .model.exchange import Exchange as Exchange
     from .model.history import Happened as Happened
@@ -56,7 +57,6 @@ _LATER = {
     "Broker": "model.broker",
     "Client": "client",
     "Content": "model.content",
-    "Entry": "model.entry",
     "Exchange": "model.exchange",
     "Happened": "model.history",
     "History": "model.history",
@@ -91,8 +91,6 @@ __all__ = [
     "BrokerLimits",
     "Client",
     "Content",
-    "DialectName",
-    "Entry",
     "Exchange",
     "Fault",
     "FaultKind",

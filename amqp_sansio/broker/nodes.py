@@ -20,7 +20,8 @@ from .model.commands import Grant
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ..amqp_1_0 import Attach, Connection, Delivery, DeliveryState, Message
+    from ..amqp_1_0 import Connection, Delivery, DeliveryState, Message
+    from ..amqp_1_0.codec.performatives import Attach
     from .model.commands import Command
     from .model.consumer import Window
     from .model.ledger import Ledger

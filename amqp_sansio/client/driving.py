@@ -25,7 +25,7 @@ from .leaving import Late, Part
 from .metrics import Metrics
 from .notes import Note
 from .recovery import Recovered, Recovery, RecoveryPolicy, State
-from .waits import ROOM, Waiting
+from .waits import Waiting
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -715,4 +715,4 @@ def end_streams(streams: Streams, error: AmqpError | None) -> None:
         inbox.end(error)
 
 
-__all__ = ["ROOM", "BaseClient", "Config", "Core", "CoreT", "Driver", "Inbox", "Note", "end_streams", "offer"]
+__all__ = ["BaseClient", "Config", "Core", "Driver", "Inbox", "Note", "offer"]

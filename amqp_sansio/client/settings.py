@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..sasl import MECHANISMS, client_mechanisms, with_nonce
+from ..sasl import MECHANISMS, client_mechanisms
+from ..sasl._client import with_nonce
 from ..uri import FIELDS, AmqpUri, UriError
 from ..versions import Version
 

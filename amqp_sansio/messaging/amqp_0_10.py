@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Final
 
-from ..amqp_0_10 import ExchangeBind, QueueDeclare
 from ..amqp_0_10 import Rejected as NativeRejected
 from ..amqp_0_10 import Released as NativeReleased
+from ..amqp_0_10.codec.records import ExchangeBind, QueueDeclare
 from ..client.amqp_0_10.subscription import inbox_of
 from ..client.opening import Opening
 from ..events import Accepted, Rejected, Released

@@ -83,13 +83,14 @@ def _asked(class_id: int, method_id: int) -> str:
 @cache
 def _method_names() -> Mapping[tuple[int, int], str]:
     """Return the method names of 0-9-1 and 0-8 by class and method; if they differ, 0-9-1's."""
-    from .. import amqp_0_8, amqp_0_9_1
+    from ..amqp_0_8 import spec as spec_0_8
+    from ..amqp_0_9_1 import spec as spec_0_9_1
 
     return {
         (method.CLASS_ID, method.METHOD_ID): method.NAME
-        for module in (amqp_0_8, amqp_0_9_1)
+        for module in (spec_0_8, spec_0_9_1)
         for method in vars(module).values()
-        if isinstance(method, type) and issubclass(method, amqp_0_9_1.Method) and hasattr(method, "NAME")
+        if isinstance(method, type) and issubclass(method, spec_0_9_1.Method) and hasattr(method, "NAME")
     }
 
 

@@ -72,4 +72,4 @@ class FrameLines:
         return event.event if fields == "{}" else f"{event.event} {fields}"
 
 
-__all__ = ["LONGEST", "FrameLines"]
+__all__ = ["FrameLines"]

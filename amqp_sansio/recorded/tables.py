@@ -905,7 +905,6 @@ __all__ = [
     "LiveReplay",
     "Row",
     "damage_row",
-    "likely_client",
     "plain",
     "replay_flows",
     "replay_segments",

@@ -33,22 +33,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ._base import ClientMechanism, SaslError, SaslState
-from ._client import AmqPlain, Anonymous, ClaimsBased, External, Plain, choose, with_nonce
-from ._registry import (
-    MECHANISMS,
-    SERVER_MECHANISMS,
-    ClientMaker,
-    MechanismRegistry,
-    ServerMaker,
-    ServerTerms,
-    client_mechanisms,
-    server_mechanism,
-)
+from ._client import AmqPlain, Anonymous, ClaimsBased, External, Plain, choose
+from ._registry import MECHANISMS, MechanismRegistry, ServerTerms, client_mechanisms, server_mechanism
 
 if TYPE_CHECKING:
     from ._key_book import ScramKeyBook
     from ._scram import ScramSha1, ScramSha256
-    from ._scram_server import decoy_scram_keys, scram_keys
+    from ._scram_server import scram_keys
     from ._steps import Challenge, Credentials, Denied, NeedScramKeys, ScramKeys, ServerMechanism, ServerStep, Verified
     from ._tokens import OAuthBearer, XOAuth2
 
@@ -88,12 +79,10 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "MECHANISMS",
-    "SERVER_MECHANISMS",
     "AmqPlain",
     "Anonymous",
     "Challenge",
     "ClaimsBased",
-    "ClientMaker",
     "ClientMechanism",
     "Credentials",
     "Denied",
@@ -108,7 +97,6 @@ __all__ = [
     "ScramKeys",
     "ScramSha1",
     "ScramSha256",
-    "ServerMaker",
     "ServerMechanism",
     "ServerStep",
     "ServerTerms",
@@ -116,8 +104,6 @@ __all__ = [
     "XOAuth2",
     "choose",
     "client_mechanisms",
-    "decoy_scram_keys",
     "scram_keys",
     "server_mechanism",
-    "with_nonce",
 ]

@@ -14,29 +14,16 @@ from typing import Any, cast
 
 from hypothesis import strategies as st
 
-from .. import amqp_0_10 as version
-from ..amqp_0_10 import (
-    ByteRanges,
-    Command,
-    Control,
-    Datetime,
-    DeliveryProperties,
-    Message,
-    MessageProperties,
-    ReplyTo,
-    SequenceSet,
-    SessionHeader,
-    Struct,
-    Struct32,
-    Xid,
-)
+from ..amqp_0_10 import DeliveryProperties, Message, MessageProperties, SequenceSet, spec
+from ..amqp_0_10.codec.record import encode_headers
+from ..amqp_0_10.spec import ByteRanges, Command, Control, Datetime, ReplyTo, SessionHeader, Struct, Struct32, Xid
 from ..endpoint import Side
 
-_NAMES: list[str] = cast("Any", version).__all__
+_NAMES: list[str] = cast("Any", spec).__all__
 _ALL: tuple[type[Any], ...] = tuple(
     kind
     for name in _NAMES
-    if isinstance(kind := getattr(version, name), type) and issubclass(kind, Struct) and "NAME" in vars(kind)
+    if isinstance(kind := getattr(spec, name), type) and issubclass(kind, Struct) and "NAME" in vars(kind)
 )
 COMMANDS: tuple[type[Any], ...] = tuple(kind for kind in _ALL if hasattr(kind, "HAS_BODY"))
 """Every command."""
@@ -179,7 +166,7 @@ def field_values(kind: str) -> st.SearchStrategy[Any]:
 def records(kind: type[Any]) -> st.SearchStrategy[Any]:
     """Records of one struct, control or command; optional fields may be absent.
 
-    >>> from amqp_sansio.amqp_0_10 import QueueDeclare
+    >>> from amqp_sansio.amqp_0_10.spec import QueueDeclare
     >>> declarations = records(QueueDeclare)
     """
     return _records(cast("Hashable", kind))
@@ -228,7 +215,8 @@ def _sent_by(kinds: tuple[type[Any], ...], side: Side | None) -> list[type[Any]]
 def headers() -> st.SearchStrategy[tuple[Struct | Struct32, ...]]:
     """The structs of a header segment: properties in any order, with others among them.
 
-    >>> segment = headers().map(version.encode_headers)
+    >>> from amqp_sansio.amqp_0_10.codec.record import encode_headers
+    >>> segment = headers().map(encode_headers)
     """
     some = st.tuples(
         st.none() | records(DeliveryProperties), st.none() | records(MessageProperties), st.none() | unknown_structs()
@@ -268,7 +256,7 @@ def frames(*, sent_by: Side | None = None) -> st.SearchStrategy[bytes]:
         return _frame(0x0F if alone else 0x0B, 1, 1, channel, record.encode_segment(sync=sync))
 
     def header(channel: int, found: tuple[Struct | Struct32, ...]) -> bytes:
-        return _frame(0x03, 2, 1, channel, version.encode_headers(found))
+        return _frame(0x03, 2, 1, channel, encode_headers(found))
 
     def body(channel: int, octets: bytes) -> bytes:
         return _frame(0x07, 3, 1, channel, octets)
@@ -287,22 +275,4 @@ def _frame(flags: int, kind: int, track: int, channel: int, payload: bytes) -> b
     return bytes((flags, kind)) + size + bytes((0, track)) + channel.to_bytes(2, "big") + bytes(4) + payload
 
 
-__all__ = [
-    "COMMANDS",
-    "CONTROLS",
-    "STRUCTS",
-    "arrays",
-    "byte_ranges",
-    "commands",
-    "controls",
-    "field_values",
-    "frames",
-    "headers",
-    "maps",
-    "messages",
-    "records",
-    "sequence_sets",
-    "structs",
-    "unknown_structs",
-    "values",
-]
+__all__ = ["commands", "controls", "frames", "headers", "maps", "messages", "records", "structs", "values"]

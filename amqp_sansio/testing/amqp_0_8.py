@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ..amqp_0_8 import BasicProperties, Message
 from ..endpoint import Side
 from . import _classic
-from ._classic import AnyDialect, names, short_strings
+from ._classic import AnyDialect
 
 DIALECT = "0-8-rabbit"
 """The default dialect: RabbitMQ's."""
@@ -45,7 +45,7 @@ def tables(dialect: AnyDialect = DIALECT, *, max_size: int = 6) -> st.SearchStra
 def records(kind: type[Any], dialect: AnyDialect = DIALECT) -> st.SearchStrategy[Any]:
     """Records of one method, with any arguments that can be encoded, meaningful or not.
 
-    >>> from amqp_sansio.amqp_0_8 import QueueDeclare
+    >>> from amqp_sansio.amqp_0_8.spec import QueueDeclare
     >>> declarations = records(QueueDeclare)
     """
     return _classic.records(kind, dialect)
@@ -76,7 +76,7 @@ def messages(
 
     Raises ValueError if no such method carries content, or that side sends none.
 
-    >>> from amqp_sansio.amqp_0_8 import BasicPublish
+    >>> from amqp_sansio.amqp_0_8.spec import BasicPublish
     >>> publishes = messages(BasicPublish)  # Message(method=BasicPublish(...), properties=..., body=b"...")
     """
     return _classic.messages(dialect, sent_by, max_body, kinds)
@@ -94,15 +94,4 @@ def frames(
     return _classic.frames(dialect, sent_by, max_body)
 
 
-__all__ = [
-    "DIALECT",
-    "frames",
-    "messages",
-    "methods",
-    "names",
-    "properties",
-    "records",
-    "short_strings",
-    "table_values",
-    "tables",
-]
+__all__ = ["frames", "messages", "methods", "properties", "records", "table_values", "tables"]

@@ -18,42 +18,44 @@ from typing import Any, cast
 
 from hypothesis import strategies as st
 
-from .. import amqp_1_0 as version
 from ..amqp_1_0 import (
     Accepted,
     AmqpSequence,
     AmqpValue,
+    Data,
+    DeliveryState,
+    Described,
+    Error,
+    Header,
+    Message,
+    Modified,
+    Properties,
+    Rejected,
+    Released,
+    Source,
+    Symbol,
+    Target,
+    Timestamp,
+    spec,
+)
+from ..amqp_1_0.spec import (
     Array,
     Byte,
     Char,
     Composite,
     Coordinator,
-    Data,
     Decimal32,
     Decimal64,
     Decimal128,
     Declared,
-    DeliveryState,
-    Described,
-    Error,
     Float,
-    Header,
     Int,
     Map,
-    Message,
-    Modified,
     Opaque,
     Performative,
-    Properties,
     Received,
-    Rejected,
-    Released,
     SaslFrame,
     Short,
-    Source,
-    Symbol,
-    Target,
-    Timestamp,
     TransactionalState,
     Transfer,
     UByte,
@@ -62,11 +64,11 @@ from ..amqp_1_0 import (
     UShort,
 )
 
-_NAMES: list[str] = cast("Any", version).__all__
+_NAMES: list[str] = cast("Any", spec).__all__
 RECORDS: tuple[type[Any], ...] = tuple(
     kind
     for name in _NAMES
-    if isinstance(kind := getattr(version, name), type) and issubclass(kind, Composite) and "NAME" in vars(kind)
+    if isinstance(kind := getattr(spec, name), type) and issubclass(kind, Composite) and "NAME" in vars(kind)
 )
 """Every composite type."""
 _SASL, _AMQP = 1, 0
@@ -283,7 +285,7 @@ def field_values(kind: str) -> st.SearchStrategy[Any]:
 def records(kind: type[Any]) -> st.SearchStrategy[Any]:
     """Records of a composite type; optional fields may be absent.
 
-    >>> from amqp_sansio.amqp_1_0 import Attach
+    >>> from amqp_sansio.amqp_1_0.spec import Attach
     >>> attaches = records(Attach)
     """
     return _records(cast("Hashable", kind))
@@ -374,26 +376,14 @@ def _frame(kind: int, channel: int, body: bytes) -> bytes:
 
 
 __all__ = [
-    "RECORDS",
-    "SCALARS",
-    "arrays",
     "bodies",
     "delivery_states",
-    "described",
-    "encoded_alike",
-    "errors",
-    "field_values",
-    "fields",
     "frames",
     "maps",
-    "message_annotations",
     "messages",
     "outcomes",
     "performatives",
     "records",
     "sasl_performatives",
-    "scalars",
-    "strings",
-    "symbols",
     "values",
 ]

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, ConsumerEnded, EndpointClosed, amqp_0_8
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, ConsumerEnded, EndpointClosed
+from amqp_sansio.amqp_0_8 import spec
 from amqp_sansio.amqp_0_9_1 import Blocked, MessageReturned, Unblocked
 from amqp_sansio_asyncio import connect
 from amqp_sansio_asyncio.messaging import connect as connect_any
@@ -53,7 +54,7 @@ async def publish(told: Wanted) -> None:
             for body in bodies:
                 await channel.publish(body, routing_key=told.queue, mandatory=True)
             # There are no confirms. What the server returns comes before the answer to what is asked later.
-            await channel.call(amqp_0_8.BasicQos(0, 1))
+            await channel.call(spec.BasicQos(0, 1))
             await channel.close()
             returned(bodies, [each.body async for each in came_back])
         return

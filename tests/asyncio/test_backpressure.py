@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from amqp_sansio.amqp_0_9_1 import (
+from amqp_sansio.amqp_0_9_1 import Config, MessageReturned, Published, Request
+from amqp_sansio.amqp_0_9_1.spec import (
     BasicCancel,
     BasicCancelOk,
     BasicConsume,
@@ -14,12 +15,8 @@ from amqp_sansio.amqp_0_9_1 import (
     BasicQos,
     BasicQosOk,
     BasicReturn,
-    Config,
-    MessageReturned,
-    Published,
     QueueDeclare,
     QueueDeclareOk,
-    Request,
 )
 from amqp_sansio.events import Event
 from amqp_sansio.limits import Limits

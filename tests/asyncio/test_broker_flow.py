@@ -12,14 +12,17 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, EndpointClosed, Version
-from amqp_sansio.amqp_0_9_1 import MessageReturned, QueueDeclare
-from amqp_sansio.amqp_0_10 import MessageFlow
-from amqp_sansio.amqp_0_10 import MessageSubscribe as MessageSubscribe010
+from amqp_sansio.amqp_0_9_1 import MessageReturned
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
+from amqp_sansio.amqp_0_10.spec import MessageFlow
+from amqp_sansio.amqp_0_10.spec import MessageSubscribe as MessageSubscribe010
 from amqp_sansio.amqp_1_0 import Message
 from amqp_sansio.broker import BrokerLimits, Hub, Settings
 from amqp_sansio.broker.model.commands import OpenOwner, PurgeQueue
 from amqp_sansio.testing.simulate import World
-from amqp_sansio_asyncio import BrokerServer, Connection, Faults, Line, VirtualClock, connect, serve_broker
+from amqp_sansio_asyncio import BrokerServer, Connection, connect, serve_broker
+from amqp_sansio_asyncio.clock import VirtualClock
+from amqp_sansio_asyncio.faults import Faults, Line
 from tests.kit import asyncio_loops
 from tests.kit.asyncio_broker import driver_of, stop_reading, until
 from tests.kit.asyncio_loops import run

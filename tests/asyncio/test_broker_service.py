@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, EndpointClosed, Version
-from amqp_sansio.amqp_0_9_1 import BasicProperties, QueueDeclare
-from amqp_sansio.amqp_0_10 import QueueDeclare as QueueDeclare010
+from amqp_sansio.amqp_0_9_1 import BasicProperties
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
+from amqp_sansio.amqp_0_10.spec import QueueDeclare as QueueDeclare010
 from amqp_sansio.amqp_1_0 import Message
 from amqp_sansio.broker import Client, Settings, User
 from amqp_sansio.uri import parse
-from amqp_sansio_asyncio import BrokerServer, VirtualClock, connect, serve_broker
+from amqp_sansio_asyncio import BrokerServer, connect, serve_broker
+from amqp_sansio_asyncio.clock import VirtualClock
 from tests.kit.asyncio_broker import driver_of, until
 from tests.kit.asyncio_loops import Problems, run
 
@@ -52,7 +54,7 @@ async def pass_a_message(url: str, version: Version, name: str = "jobs") -> None
 def declare(version: Version, name: str) -> Any:
     """A queue of 0-8 or 0-9-1; 1.0 sends to one that is there."""
     if version is AMQP_0_8:
-        from amqp_sansio.amqp_0_8 import QueueDeclare as QueueDeclare08
+        from amqp_sansio.amqp_0_8.spec import QueueDeclare as QueueDeclare08
 
         return QueueDeclare08(queue=name, durable=True)
     return QueueDeclare(queue=name, durable=True)

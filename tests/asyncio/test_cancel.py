@@ -9,8 +9,9 @@ from typing import Any, Final
 import pytest
 
 from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
-from amqp_sansio.amqp_0_9_1 import BasicQos
-from amqp_sansio.amqp_0_10 import CREDIT, NOT_ACQUIRED, MessageReceived, QueueQuery, Xid
+from amqp_sansio.amqp_0_9_1.spec import BasicQos
+from amqp_sansio.amqp_0_10 import MessageReceived
+from amqp_sansio.amqp_0_10.spec import CREDIT, NOT_ACQUIRED, QueueQuery, Xid
 from amqp_sansio.amqp_1_0 import Accepted as Accepted10
 from amqp_sansio.amqp_1_0 import Delivery, Message
 from amqp_sansio.events import Accepted

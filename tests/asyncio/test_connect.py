@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_10
-from amqp_sansio.amqp_0_9_1 import QueueDeclare
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.uri import UriError
 from amqp_sansio_asyncio import connect

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.amqp_0_9_1 import BasicConsume, BasicConsumeOk, MethodReceived, QueueDeclare, Request
 from amqp_sansio.amqp_0_9_1 import Delivery as Delivered
+from amqp_sansio.amqp_0_9_1 import MethodReceived, Request
+from amqp_sansio.amqp_0_9_1.spec import BasicConsume, BasicConsumeOk, QueueDeclare
 from amqp_sansio.events import Event
 from amqp_sansio_asyncio import Consumer, Delivery, ServerConnection
 from tests.kit.asyncio_broker import channel, client, fill, scripted, state_of, until

@@ -12,8 +12,8 @@ from typing import Any, Final
 import pytest
 
 from amqp_sansio import AMQP_0_10, AMQP_1_0, Accepted, Version, amqp_1_0
-from amqp_sansio.amqp_0_10 import ExchangeDeclare, Xid
 from amqp_sansio.amqp_0_10.endpoint import kept_sessions
+from amqp_sansio.amqp_0_10.spec import ExchangeDeclare, Xid
 from amqp_sansio.amqp_1_0 import Message
 from amqp_sansio.client.amqp_0_10 import connection as connection_0_10
 from amqp_sansio.client.amqp_0_10 import publishing, subscription

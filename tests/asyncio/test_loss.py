@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_10, AMQP_1_0, By, EndpointClosed, Scope, Version
-from amqp_sansio.amqp_0_9_1 import Config, HeartbeatReceived, QueueDeclare
+from amqp_sansio.amqp_0_9_1 import Config, HeartbeatReceived
 from amqp_sansio.amqp_0_9_1 import Connection as CoreConnection
-from amqp_sansio.amqp_0_10 import MessageReceived, Xid
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
+from amqp_sansio.amqp_0_10 import MessageReceived
+from amqp_sansio.amqp_0_10.spec import Xid
 from amqp_sansio.amqp_1_0 import Delivery
 from amqp_sansio.client.classic.client import ClassicClient
 from amqp_sansio.events import Closed, CloseReport, Event, Signal

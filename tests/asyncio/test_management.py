@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from amqp_sansio import EndpointClosed
-from amqp_sansio.amqp_0_9_1 import QueueDeclare
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio_asyncio import BrokerServer, connect, serve_broker
 from tests.kit.asyncio_loops import run
 

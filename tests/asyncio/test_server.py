@@ -19,7 +19,8 @@ from amqp_sansio import (
     LinkEnded,
     SessionEnded,
 )
-from amqp_sansio.amqp_0_9_1 import BasicPublish, Config, Published, QueueDeclare, QueueDeclareOk, Request
+from amqp_sansio.amqp_0_9_1 import Config, Published, Request
+from amqp_sansio.amqp_0_9_1.spec import BasicPublish, QueueDeclare, QueueDeclareOk
 from amqp_sansio.amqp_1_0 import Config as Config10
 from amqp_sansio.events import Closed, Event, Opened
 from amqp_sansio.limits import Limits

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from amqp_sansio import EndpointClosed
-from amqp_sansio.amqp_0_9_1 import Config, QueueDeclare
+from amqp_sansio.amqp_0_9_1 import Config
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio.sasl import Credentials
 from amqp_sansio_asyncio import ServerConnection, connect
 from tests.kit.asyncio_broker import broker, fill

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_1_0
-from amqp_sansio.amqp_0_10 import DeliveryProperties, Headers, Message, MessageProperties, ReplyTo
+from amqp_sansio.amqp_0_10 import DeliveryProperties, Headers, Message, MessageProperties
+from amqp_sansio.amqp_0_10.spec import ReplyTo
 from amqp_sansio.amqp_1_0 import Message as Message_1_0
 from amqp_sansio.amqp_1_0 import Properties
 from amqp_sansio.client.amqp_0_10.publishing import rewritten

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_9_1, AMQP_1_0, EndpointClosed, Version
-from amqp_sansio.amqp_0_9_1 import Config, QueueDeclare
+from amqp_sansio.amqp_0_9_1 import Config
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.client.recovery import RecoveryPolicy
 from amqp_sansio.events import By

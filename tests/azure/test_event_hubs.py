@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.codec.conditions import (
     DECODE_ERROR,
     DETACH_FORCED,
@@ -21,8 +22,9 @@ from amqp_sansio.amqp_1_0.codec.conditions import (
 from amqp_sansio.broker.snapshot import dumps, loads
 from amqp_sansio_azure import AccessRule, sign
 from amqp_sansio_azure.conditions import ARGUMENT_ERROR, ARGUMENT_OUT_OF_RANGE
-from amqp_sansio_azure.eventhubs import EventHubsNamespace, Retention, partition_of
+from amqp_sansio_azure.eventhubs import EventHubsNamespace, Retention
 from amqp_sansio_azure.eventhubs.hubs import MOST_READERS
+from amqp_sansio_azure.eventhubs.partition_keys import partition_of
 from amqp_sansio_azure.eventhubs.partitions import NEVER
 from tests.kit.azure import EPOCH, Pair, User
 from tests.kit.azure_hubs import BATCH, HubsWorld, asking, batch, bodies, event, read, reading, source
@@ -137,7 +139,7 @@ def test_a_message_above_the_size_ends_its_link_alone(world: HubsWorld) -> None:
     assert link.max_message_size == 5000
     user.send(link, event(b"x" * 4000))
     # A client that keeps no bound of its own.
-    transfer, payload = amqp.Transfer(link.handle, 1, b"t", 0), event(b"x" * 6000).encode()
+    transfer, payload = spec.Transfer(link.handle, 1, b"t", 0), event(b"x" * 6000).encode()
     user.client.receive_data(octets_of(transfer, link.session.channel, payload), world.now)
     assert user.refused(link) == MESSAGE_SIZE_EXCEEDED
     assert len(bodies(hub)[0]) == 1
@@ -147,7 +149,7 @@ def test_a_message_above_the_size_ends_its_link_alone(world: HubsWorld) -> None:
 def test_transactions_are_not_there(world: HubsWorld) -> None:
     world.event_hub()
     user = world.client()
-    link = user.session().open_sender(amqp.Coordinator())
+    link = user.session().open_sender(spec.Coordinator())
     assert user.refused(link) == NOT_IMPLEMENTED
     assert user.end.is_open
 
@@ -160,7 +162,7 @@ def test_a_receiver_gets_events_settled_with_their_annotations(world: HubsWorld)
     user = world.client()
     user.send(user.sender("clicks"), event(b"one", "key"), event(b"two"))
     link = reading(user)
-    assert link.snd_settle_mode == amqp.SenderSettleMode.SETTLED
+    assert link.snd_settle_mode == spec.SenderSettleMode.SETTLED
     first, second = user.take(link)
     assert (first.settled, first.message.delivery_annotations) == (True, {})
     assert noted(first) == {
@@ -209,8 +211,8 @@ def test_a_receiver_begins_at_its_position(
         world.advance(10)
     by: Any = {
         "symbol": amqp.Symbol("apache.org:selector-filter:string"),
-        "code": amqp.ULong(0x468C00000004),
-        "dotnet": amqp.ULong(0x00000137000000A),
+        "code": spec.ULong(0x468C00000004),
+        "dotnet": spec.ULong(0x00000137000000A),
     }[descriptor]
     found = user.session().open_receiver(source(f"{GROUP}/0", selector, descriptor=by))
     user.crediting(found, 10)
@@ -390,7 +392,7 @@ def test_a_partition_has_five_receivers_without_an_epoch(world: HubsWorld) -> No
     assert len(hub.groups["$default"].readers(hub.partitions[0])) == MOST_READERS
 
 
-@pytest.mark.parametrize("epoch", [amqp.Int(1), amqp.UInt(1), amqp.ULong(1), "1", True, 1.0])
+@pytest.mark.parametrize("epoch", [spec.Int(1), spec.UInt(1), spec.ULong(1), "1", True, 1.0])
 def test_an_epoch_is_a_long(world: HubsWorld, epoch: Any) -> None:
     world.event_hub()
     user = world.client()

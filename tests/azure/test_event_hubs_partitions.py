@@ -12,19 +12,11 @@ from hypothesis import strategies as st
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio.broker.nodes import Refusal
 from amqp_sansio_azure.conditions import ARGUMENT_ERROR
-from amqp_sansio_azure.eventhubs import (
-    EventHub,
-    Partition,
-    Position,
-    PositionError,
-    Retention,
-    hash_of,
-    parse_position,
-    partition_of,
-)
+from amqp_sansio_azure.eventhubs import EventHub, Partition, Retention
 from amqp_sansio_azure.eventhubs.events import BATCH, OVERHEAD, Arrival, arrivals_of
-from amqp_sansio_azure.eventhubs.partition_keys import lookup3
+from amqp_sansio_azure.eventhubs.partition_keys import hash_of, lookup3, partition_of
 from amqp_sansio_azure.eventhubs.partitions import NEVER
+from amqp_sansio_azure.eventhubs.positions import Position, PositionError, parse_position
 from tests.kit.azure_hubs import batch, event
 
 OFFSET = "amqp.annotation.x-opt-offset"

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio_azure.servicebus import Options
 from amqp_sansio_azure.servicebus.messages import BATCH
 from tests.kit.azure import BusWorld, Pair, User, message
@@ -36,19 +37,19 @@ INNER = (
 )
 
 
-def numbers(found: list[int]) -> amqp.Array:
-    return amqp.Array(found, int)
+def numbers(found: list[int]) -> spec.Array:
+    return spec.Array(found, int)
 
 
-def tokens(found: list[UUID]) -> amqp.Array:
-    return amqp.Array(found, UUID)
+def tokens(found: list[UUID]) -> spec.Array:
+    return spec.Array(found, UUID)
 
 
 simple = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-(2**63), 2**63 - 1),
-    st.sampled_from([amqp.Int(5), amqp.UInt(1), amqp.ULong(2**64 - 1), amqp.Timestamp(-1), amqp.Timestamp(2**62)]),
+    st.sampled_from([spec.Int(5), spec.UInt(1), spec.ULong(2**64 - 1), amqp.Timestamp(-1), amqp.Timestamp(2**62)]),
     st.floats(),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
     st.sampled_from(["1=1", "SET a = 1", "completed", "abandoned", "suspended", "a", "x" * 2000]),
@@ -140,7 +141,7 @@ OUTCOMES: list[Any] = [
     amqp.Rejected(),
     amqp.Modified(True, None, {amqp.Symbol("list"): [1]}),
     amqp.Modified(None, True, {amqp.Symbol("x"): "x" * 3000}),
-    amqp.Received(0, 0),
+    amqp.spec.Received(0, 0),
 ]
 
 
@@ -150,10 +151,10 @@ def test_odd_outcomes_do_no_harm(outcome: Any, transactional: bool) -> None:
     world, user = served()
     link = user.crediting(user.receiver("orders", snd_settle_mode=0), 1)
     (delivery,) = user.take(link)
-    if transactional and not isinstance(outcome, amqp.Received):
+    if transactional and not isinstance(outcome, amqp.spec.Received):
         controller = user.controller(user.session())
         txn_id = user.declare(controller)
-        link.update([delivery], amqp.TransactionalState(txn_id, outcome))
+        link.update([delivery], spec.TransactionalState(txn_id, outcome))
         world.pump()
         assert isinstance(user.discharge(controller, txn_id), amqp.Accepted | amqp.Rejected)
     else:

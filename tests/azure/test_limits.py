@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.codec.conditions import INTERNAL_ERROR, RESOURCE_LIMIT_EXCEEDED
 from amqp_sansio_azure.conditions import ARGUMENT_ERROR
 from tests.kit.azure import BusWorld, Pair, message
@@ -20,7 +21,7 @@ def world() -> BusWorld:
 def request(number: int) -> amqp.Message:
     names = amqp.Properties(message_id=str(number), reply_to="orders/$management")
     told = {"operation": "com.microsoft:peek-message"}
-    return amqp.Message(amqp.AmqpValue({"message-count": amqp.Int(1)}), properties=names, application_properties=told)
+    return amqp.Message(amqp.AmqpValue({"message-count": spec.Int(1)}), properties=names, application_properties=told)
 
 
 def test_a_thousand_answers_wait_for_credit(world: BusWorld) -> None:
@@ -59,7 +60,7 @@ def test_answers_go_to_the_link_that_the_request_names(world: BusWorld) -> None:
 def test_a_request_has_four_thousand_numbers_at_most(world: BusWorld) -> None:
     user = world.client()
     for count, condition in ((4000, "com.microsoft:message-not-found"), (4001, ARGUMENT_ERROR)):
-        body = {"sequence-numbers": amqp.Array(list(range(1, count + 1)), int)}
+        body = {"sequence-numbers": spec.Array(list(range(1, count + 1)), int)}
         assert user.manage("orders", "cancel-scheduled-message", body)[2] == condition
 
 
@@ -68,7 +69,7 @@ def test_a_peek_has_250_messages_at_most(world: BusWorld) -> None:
     sender = user.sender("orders")
     for _ in range(3):
         user.send(sender, *[b"x"] * 100)
-    body = {"from-sequence-number": 0, "message-count": amqp.Int(1000)}
+    body = {"from-sequence-number": 0, "message-count": spec.Int(1000)}
     assert len(user.manage("orders", "peek-message", body)[1]["messages"]) == 250
 
 
@@ -76,7 +77,7 @@ def test_an_answer_that_is_too_large_for_the_client_says_so(world: BusWorld) -> 
     user = world.client()
     user.send(user.sender("orders"), message(b"x" * 5000))
     pair = Pair(user, "orders/$management", max_message_size=1000)
-    reply = pair.ask("com.microsoft:peek-message", {"message-count": amqp.Int(1)})
+    reply = pair.ask("com.microsoft:peek-message", {"message-count": spec.Int(1)})
     assert reply.application_properties["statusCode"] == 500 and reply.body is None
 
 

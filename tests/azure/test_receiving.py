@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.codec.conditions import (
     MESSAGE_SIZE_EXCEEDED,
     NOT_ALLOWED,
@@ -188,7 +189,7 @@ def test_a_lock_ends_and_the_message_comes_again(world: BusWorld) -> None:
 def test_a_renewed_lock_lasts_from_then(world: BusWorld) -> None:
     user, link, delivery, _ = one(world, lock_duration=30)
     world.advance(20)
-    status, body, _ = user.manage("orders", "renew-lock", {"lock-tokens": amqp.Array([token_of(delivery)], UUID)})
+    status, body, _ = user.manage("orders", "renew-lock", {"lock-tokens": spec.Array([token_of(delivery)], UUID)})
     assert (status, list(body["expirations"])) == (200, [(EPOCH + 50) * 1000])
     world.advance(29)
     assert user.settle(link, delivery, amqp.Accepted()) == amqp.Accepted()
@@ -197,7 +198,7 @@ def test_a_renewed_lock_lasts_from_then(world: BusWorld) -> None:
 def test_a_lost_lock_can_not_be_renewed(world: BusWorld) -> None:
     user, _, delivery, _ = one(world, lock_duration=30)
     world.advance(31)
-    body = {"lock-tokens": amqp.Array([token_of(delivery)], UUID)}
+    body = {"lock-tokens": spec.Array([token_of(delivery)], UUID)}
     assert user.manage("orders", "renew-lock", body)[::2] == (410, MESSAGE_LOCK_LOST)
 
 
@@ -207,7 +208,7 @@ def test_a_lock_outlives_its_link_and_connection(world: BusWorld) -> None:
     other = world.client()
     link = other.locking("orders")
     assert other.take(link) == [] and queue.store.locked == 1
-    body = {"disposition-status": "completed", "lock-tokens": amqp.Array([token_of(delivery)], UUID)}
+    body = {"disposition-status": "completed", "lock-tokens": spec.Array([token_of(delivery)], UUID)}
     assert other.manage("orders", "update-disposition", body)[0] == 200
     assert not queue.store.messages
 
@@ -266,11 +267,11 @@ def test_drain_ends_with_what_there_is(world: BusWorld) -> None:
 # Deferred messages.
 
 
-def numbers(*found: int) -> amqp.Array:
-    return amqp.Array(list(found), int)
+def numbers(*found: int) -> spec.Array:
+    return spec.Array(list(found), int)
 
 
-@pytest.mark.parametrize("mode", [amqp.UInt(1), amqp.UByte(1)], ids=["uint", "ubyte"])
+@pytest.mark.parametrize("mode", [spec.UInt(1), spec.UByte(1)], ids=["uint", "ubyte"])
 def test_a_deferred_message_is_received_by_its_number(world: BusWorld, mode: Any) -> None:
     user, link, delivery, queue = one(world)
     assert user.settle(link, delivery, DEFER) == DEFER
@@ -282,7 +283,7 @@ def test_a_deferred_message_is_received_by_its_number(world: BusWorld, mode: Any
     assert status == 200 and found.body == b"hello"
     assert found.delivery_annotations == {amqp.Symbol("x-opt-lock-token"): entry["lock-token"]}
     assert user.manage("orders", "receive-by-sequence-number", body)[::2] == (404, MESSAGE_NOT_FOUND)
-    done = {"disposition-status": "completed", "lock-tokens": amqp.Array([entry["lock-token"]], UUID)}
+    done = {"disposition-status": "completed", "lock-tokens": spec.Array([entry["lock-token"]], UUID)}
     assert user.manage("orders", "update-disposition", done)[0] == 200
     assert not queue.store.messages
 
@@ -290,7 +291,7 @@ def test_a_deferred_message_is_received_by_its_number(world: BusWorld, mode: Any
 def test_a_deferred_message_can_be_taken_for_good(world: BusWorld) -> None:
     user, link, delivery, queue = one(world)
     user.settle(link, delivery, DEFER)
-    body = {"sequence-numbers": numbers(1), "receiver-settle-mode": amqp.UInt(0)}
+    body = {"sequence-numbers": numbers(1), "receiver-settle-mode": spec.UInt(0)}
     (entry,) = user.manage("orders", "receive-by-sequence-number", body)[1]["messages"]
     assert "lock-token" not in entry and not queue.store.messages
 
@@ -311,7 +312,7 @@ def test_dispositions_by_request(world: BusWorld, status: str) -> None:
     user, link, delivery, queue = one(world)
     body = {
         "disposition-status": status,
-        "lock-tokens": amqp.Array([token_of(delivery)], UUID),
+        "lock-tokens": spec.Array([token_of(delivery)], UUID),
         "deadletter-reason": "bad",
         "deadletter-description": "why",
         "properties-to-modify": {"tries": 1},
@@ -334,15 +335,15 @@ def test_dispositions_by_request(world: BusWorld, status: str) -> None:
 WRONG: list[tuple[str, dict[str, Any]]] = [
     ("renew-lock", {}),
     ("renew-lock", {"lock-tokens": numbers(1)}),
-    ("receive-by-sequence-number", {"sequence-numbers": amqp.Array(["a"], str)}),
+    ("receive-by-sequence-number", {"sequence-numbers": spec.Array(["a"], str)}),
     ("receive-by-sequence-number", {}),
     ("cancel-scheduled-message", {}),
-    ("peek-message", {"message-count": amqp.Int(0)}),
+    ("peek-message", {"message-count": spec.Int(0)}),
     ("schedule-message", {"messages": []}),
     ("schedule-message", {"messages": [{"message": "text"}]}),
     ("schedule-message", {"messages": [7]}),
     ("get-session-state", {}),
-    ("batch-delete-messages", {"message-count": amqp.Int(0)}),
+    ("batch-delete-messages", {"message-count": spec.Int(0)}),
 ]
 
 
@@ -369,7 +370,7 @@ def test_an_unknown_operation_is_501_by_name(world: BusWorld, operation: str) ->
 
 def test_an_unknown_disposition_is_400(world: BusWorld) -> None:
     user, _, delivery, queue = one(world)
-    body = {"disposition-status": "eaten", "lock-tokens": amqp.Array([token_of(delivery)], UUID)}
+    body = {"disposition-status": "eaten", "lock-tokens": spec.Array([token_of(delivery)], UUID)}
     assert user.manage("orders", "update-disposition", body)[0] == 400 and queue.store.locked == 1
 
 
@@ -386,15 +387,15 @@ def test_peek_shows_messages_in_every_state(world: BusWorld) -> None:
     first, second = user.take(link)
     user.settle(link, second, DEFER)
     assert first.body == b"1"
-    body = {"from-sequence-number": 0, "message-count": amqp.Int(10)}
+    body = {"from-sequence-number": 0, "message-count": spec.Int(10)}
     status, answer, _ = user.manage("orders", "peek-message", body)
     found = [amqp.Message.from_wire(each["message"]) for each in answer["messages"]]
     states = [each.message_annotations[amqp.Symbol("x-opt-message-state")] for each in found]
     assert status == 200 and [each.body for each in found] == [b"1", b"2", b"3", b"4"]
     assert states == [ACTIVE, DEFERRED, ACTIVE, SCHEDULED] and queue.store.locked == 1
-    body = {"from-sequence-number": 3, "message-count": amqp.Int(1)}
+    body = {"from-sequence-number": 3, "message-count": spec.Int(1)}
     assert len(user.manage("orders", "peek-message", body)[1]["messages"]) == 1
-    body = {"from-sequence-number": 5, "message-count": amqp.Int(1)}
+    body = {"from-sequence-number": 5, "message-count": spec.Int(1)}
     assert user.manage("orders", "peek-message", body)[::2] == (204, MESSAGE_NOT_FOUND)
 
 
@@ -481,7 +482,7 @@ def test_deleting_messages_by_request(world: BusWorld) -> None:
     user.send(sender, b"1", b"2")
     world.advance(10)
     user.send(sender, b"3")
-    body = {"message-count": amqp.Int(10), "enqueued-time-utc": amqp.Timestamp(int((EPOCH + 5) * 1000))}
+    body = {"message-count": spec.Int(10), "enqueued-time-utc": amqp.Timestamp(int((EPOCH + 5) * 1000))}
     status, answer, _ = user.manage("orders", "batch-delete-messages", body)
     assert (status, answer["message-count"], len(queue.store.messages)) == (200, 2, 1)
 
@@ -612,8 +613,8 @@ def test_a_transaction_completes_and_sends_at_once(world: BusWorld, fail: bool) 
     user, link, delivery, queue = one(world)
     controller = user.controller(user.session())
     txn_id = user.declare(controller)
-    user.send(user.sender("out"), b"done", state=amqp.TransactionalState(txn_id))
-    link.update([delivery], amqp.TransactionalState(txn_id, amqp.Accepted()))
+    user.send(user.sender("out"), b"done", state=spec.TransactionalState(txn_id))
+    link.update([delivery], spec.TransactionalState(txn_id, amqp.Accepted()))
     world.pump()
     assert len(queue.store.messages) == 1 and not world.bus.queues["out"].store.messages
     assert user.discharge(controller, txn_id, fail=fail) == amqp.Accepted()
@@ -626,8 +627,8 @@ def test_a_transaction_whose_lock_is_lost_fails(world: BusWorld) -> None:
     user, link, delivery, queue = one(world, lock_duration=30)
     controller = user.controller(user.session())
     txn_id = user.declare(controller)
-    user.send(user.sender("out"), b"done", state=amqp.TransactionalState(txn_id))
-    link.update([delivery], amqp.TransactionalState(txn_id, amqp.Accepted()))
+    user.send(user.sender("out"), b"done", state=spec.TransactionalState(txn_id))
+    link.update([delivery], spec.TransactionalState(txn_id, amqp.Accepted()))
     world.advance(31)
     assert isinstance(user.discharge(controller, txn_id), amqp.Rejected)
     assert len(queue.store.messages) == 1 and not world.bus.queues["out"].store.messages
@@ -639,30 +640,30 @@ def test_requests_take_part_in_a_transaction(world: BusWorld, fail: bool) -> Non
     pair = Pair(user, "orders/$management")
     controller = user.controller(user.session())
     txn_id = user.declare(controller)
-    state = amqp.TransactionalState(txn_id)
+    state = spec.TransactionalState(txn_id)
     later = {amqp.Symbol("x-opt-scheduled-enqueue-time"): amqp.Timestamp(int((EPOCH + 100) * 1000))}
     entry = {"message-id": "a", "message": message(b"later", annotations=later).encode()}
     reply = pair.ask("com.microsoft:schedule-message", {"messages": [entry]}, state=state)
     assert list(reply.body["sequence-numbers"]) == [2]
-    body = {"disposition-status": "completed", "lock-tokens": amqp.Array([token_of(delivery)], UUID)}
+    body = {"disposition-status": "completed", "lock-tokens": spec.Array([token_of(delivery)], UUID)}
     assert pair.ask("com.microsoft:update-disposition", body, state=state).application_properties["statusCode"] == 200
-    refused = pair.ask("com.microsoft:peek-message", {"message-count": amqp.Int(1)}, state=state)
+    refused = pair.ask("com.microsoft:peek-message", {"message-count": spec.Int(1)}, state=state)
     assert refused.application_properties["statusCode"] == 501
     assert (len(queue.store.messages), queue.store.count(SCHEDULED)) == (1, 0)
     assert user.discharge(controller, txn_id, fail=fail) == amqp.Accepted()
     assert (queue.store.count(ACTIVE), queue.store.count(SCHEDULED)) == ((1, 0) if fail else (0, 1))
 
 
-def by_link(user: User, link: amqp.Receiver, delivery: amqp.Delivery, state: amqp.TransactionalState) -> None:
+def by_link(user: User, link: amqp.Receiver, delivery: amqp.Delivery, state: spec.TransactionalState) -> None:
     """Tell a provisional outcome, which the client settles later."""
     if delivery.delivery_tag in link.unsettled:
         link.update([delivery], state)
         user.world.pump()
 
 
-def by_request(user: User, _: amqp.Receiver, delivery: amqp.Delivery, state: amqp.TransactionalState) -> None:
+def by_request(user: User, _: amqp.Receiver, delivery: amqp.Delivery, state: spec.TransactionalState) -> None:
     """Settle by the lock's token."""
-    body = {"disposition-status": "completed", "lock-tokens": amqp.Array([token_of(delivery)], UUID)}
+    body = {"disposition-status": "completed", "lock-tokens": spec.Array([token_of(delivery)], UUID)}
     Pair(user, "orders/$management").ask("com.microsoft:update-disposition", body, state=state)
 
 
@@ -678,14 +679,14 @@ def test_a_message_that_a_transaction_settles_twice(world: BusWorld, first: Any,
     controller = user.controller(user.session())
     txn_id = user.declare(controller)
     for way in (first, second):
-        way(user, link, delivery, amqp.TransactionalState(txn_id, amqp.Accepted()))
+        way(user, link, delivery, spec.TransactionalState(txn_id, amqp.Accepted()))
     assert queue.store.locked == 1
     done = user.discharge(controller, txn_id, fail=fail)
     assert queue.store.locked == (0 if done == amqp.Accepted() and not fail else 1)
     assert len(queue.store.messages) == queue.store.locked
     if queue.store.locked:
         txn_id = user.declare(controller)
-        by_request(user, link, delivery, amqp.TransactionalState(txn_id, amqp.Accepted()))
+        by_request(user, link, delivery, spec.TransactionalState(txn_id, amqp.Accepted()))
         assert user.discharge(controller, txn_id) == amqp.Accepted()
         assert not queue.store.messages
 
@@ -694,7 +695,7 @@ def test_an_outcome_in_a_transaction_is_answered_at_once(world: BusWorld) -> Non
     """The SDKs for Java and .NET wait for it."""
     user, link, delivery, _ = one(world)
     txn_id = user.declare(user.controller(user.session()))
-    state = amqp.TransactionalState(txn_id, amqp.Accepted())
+    state = spec.TransactionalState(txn_id, amqp.Accepted())
     assert user.settle(link, delivery, state) == state
 
 

@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.codec.conditions import NOT_ALLOWED, NOT_FOUND
 from amqp_sansio_azure.conditions import SESSION_CANNOT_BE_LOCKED, SESSION_LOCK_LOST, SESSION_NOT_FOUND, TIMEOUT
 from amqp_sansio_azure.servicebus import Queue
@@ -38,7 +39,7 @@ def fill(user: User, *texts: str) -> None:
 
 def opened(user: User, session: Any, wait: float | None = None, **options: Any) -> amqp.Receiver:
     """A receiver that asks for a session, and may not have it yet."""
-    properties = None if wait is None else {WAIT: amqp.UInt(int(wait * 1000))}
+    properties = None if wait is None else {WAIT: spec.UInt(int(wait * 1000))}
     source = amqp.Source("orders", filter={FILTER: session})
     modes: dict[str, Any] = {"snd_settle_mode": 0, "rcv_settle_mode": 1, **options}
     link = user.session().open_receiver(source, properties=properties, **modes)
@@ -201,11 +202,11 @@ def test_sessions_are_listed(world: BusWorld) -> None:
     fill(user, "a1", "b1")
     accepted(user, "c")
     user.manage("orders", "set-session-state", {"session-id": "c", "session-state": b"x"})
-    body = {"last-updated-time": NEVER, "skip": amqp.Int(0), "top": amqp.Int(10)}
+    body = {"last-updated-time": NEVER, "skip": spec.Int(0), "top": spec.Int(10)}
     assert list(user.manage("orders", "get-message-sessions", body)[1]["sessions-ids"]) == ["a", "b", "c"]
-    body = {"last-updated-time": amqp.Timestamp(0), "skip": amqp.Int(0), "top": amqp.Int(10)}
+    body = {"last-updated-time": amqp.Timestamp(0), "skip": spec.Int(0), "top": spec.Int(10)}
     assert list(user.manage("orders", "get-message-sessions", body)[1]["sessions-ids"]) == ["c"]
-    body = {"last-updated-time": NEVER, "skip": amqp.Int(1), "top": amqp.Int(1)}
+    body = {"last-updated-time": NEVER, "skip": spec.Int(1), "top": spec.Int(1)}
     assert list(user.manage("orders", "get-message-sessions", body)[1]["sessions-ids"]) == ["b"]
 
 
@@ -226,7 +227,7 @@ def test_a_deferred_message_of_a_session(world: BusWorld) -> None:
     link = accepted(user, "a")
     (first,) = user.take(link)
     user.settle(link, first, amqp.Modified(True, True))
-    body = {"sequence-numbers": amqp.Array([1], int), "session-id": "b"}
+    body = {"sequence-numbers": spec.Array([1], int), "session-id": "b"}
     assert user.manage("orders", "receive-by-sequence-number", body)[0] == 404
     body["session-id"] = "a"
     assert user.manage("orders", "receive-by-sequence-number", body)[0] == 200
@@ -235,7 +236,7 @@ def test_a_deferred_message_of_a_session(world: BusWorld) -> None:
 def test_peeking_in_a_session(world: BusWorld) -> None:
     user = world.client()
     fill(user, "a1", "b1")
-    body = {"from-sequence-number": 0, "message-count": amqp.Int(10), "session-id": "b"}
+    body = {"from-sequence-number": 0, "message-count": spec.Int(10), "session-id": "b"}
     (entry,) = user.manage("orders", "peek-message", body)[1]["messages"]
     assert amqp.Message.from_wire(entry["message"]).body == b"b1"
 
@@ -293,13 +294,13 @@ def test_settling_after_the_session_is_lost_says_so(world: BusWorld) -> None:
     user = world.client()
     fill(user, "a1")
     (found,) = user.take(accepted(user, "a"))
-    tokens = amqp.Array([UUID(bytes_le=found.delivery_tag)], UUID)
+    tokens = spec.Array([UUID(bytes_le=found.delivery_tag)], UUID)
     body = {"disposition-status": "completed", "lock-tokens": tokens, "session-id": "a"}
     world.advance(31)
     assert user.manage("orders", "update-disposition", body)[::2] == (410, SESSION_LOCK_LOST)
 
 
-@pytest.mark.parametrize("descriptor", [None, amqp.ULong(0x137000000C), FILTER], ids=["plain", "code", "symbol"])
+@pytest.mark.parametrize("descriptor", [None, spec.ULong(0x137000000C), FILTER], ids=["plain", "code", "symbol"])
 @pytest.mark.parametrize("session", ["a", None], ids=["named", "next"])
 def test_a_session_is_granted_in_the_form_in_which_it_was_asked_for(
     world: BusWorld, session: str | None, descriptor: Any

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio.broker.nodes import Refusal
-from amqp_sansio_azure.servicebus import Options, ServiceBusNamespace, Store
+from amqp_sansio_azure.servicebus import Options, ServiceBusNamespace
 from amqp_sansio_azure.servicebus.messages import ACTIVE, DEFERRED, SCHEDULED, Arrival, Stored
-from amqp_sansio_azure.servicebus.stores import Session
+from amqp_sansio_azure.servicebus.stores import Session, Store
 from tests.kit.azure import EPOCH, message
 
 

@@ -12,6 +12,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.codec.conditions import DETACH_FORCED, NOT_FOUND, UNAUTHORIZED_ACCESS
 from amqp_sansio.sasl import Plain
 from amqp_sansio_azure import AccessRule, Clocks, sign
@@ -129,7 +130,7 @@ def test_a_rule_gives_its_own_rights(world: BusWorld, rule: AccessRule, sends: b
     else:
         user.receiver("orders")
     assert refused(user, "orders", sends=not sends) == UNAUTHORIZED_ACCESS
-    status, _, condition = user.manage("orders", "peek-message", {"message-count": amqp.Int(1)})
+    status, _, condition = user.manage("orders", "peek-message", {"message-count": spec.Int(1)})
     assert (status, condition) == ((401, UNAUTHORIZED_ACCESS) if sends else (204, "com.microsoft:message-not-found"))
 
 
@@ -193,7 +194,7 @@ def test_a_wrong_key_of_plain_is_refused(world: BusWorld) -> None:
 @pytest.mark.parametrize("message_id", ["1", 7, b"ab"])
 def test_the_reply_has_the_id_of_the_request(world: BusWorld, message_id: Any) -> None:
     pair = Pair(world.connect(), "$cbs")
-    wanted = amqp.ULong(message_id) if isinstance(message_id, int) else message_id
+    wanted = spec.ULong(message_id) if isinstance(message_id, int) else message_id
     pair.ask("put-token", "x", wanted, name="sb://host/orders")
 
 
@@ -232,7 +233,7 @@ def test_nothing_but_cbs_opens_without_a_token() -> None:
     user = world.connect()
     assert refused(user, "orders", sends=True) == UNAUTHORIZED_ACCESS
     assert refused(user, "orders/$management", sends=True) == UNAUTHORIZED_ACCESS
-    assert user.refused(user.session().open_sender(amqp.Coordinator())) == UNAUTHORIZED_ACCESS
+    assert user.refused(user.session().open_sender(spec.Coordinator())) == UNAUTHORIZED_ACCESS
     assert user.end.is_open
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.codec.conditions import NOT_ALLOWED, NOT_FOUND
 from amqp_sansio_azure.conditions import ARGUMENT_ERROR, ENTITY_ALREADY_EXISTS
 from amqp_sansio_azure.servicebus import (
@@ -204,7 +205,7 @@ def test_a_topic_keeps_scheduled_messages_and_can_cancel_them(world: BusWorld) -
     user = world.client()
     later = {amqp.Symbol("x-opt-scheduled-enqueue-time"): amqp.Timestamp(int((EPOCH + 100) * 1000))}
     user.send(user.sender("news"), *[message(each, annotations=later) for each in (b"1", b"2")])
-    body = {"sequence-numbers": amqp.Array([1], int)}
+    body = {"sequence-numbers": spec.Array([1], int)}
     assert user.manage("news", "cancel-scheduled-message", body)[0] == 200
     world.advance(101)
     assert rest(user, ALL) == [b"2"]
@@ -256,7 +257,7 @@ def test_an_action_that_fails_makes_a_dead_letter_or_none(world: BusWorld, burie
 
 
 def enumerated(user: User, **body: Any) -> list[amqp.Described]:
-    status, answer, _ = user.manage(ALL, "enumerate-rules", {"top": amqp.Int(100), "skip": amqp.Int(0), **body})
+    status, answer, _ = user.manage(ALL, "enumerate-rules", {"top": spec.Int(100), "skip": spec.Int(0), **body})
     return [each["rule-description"] for each in answer["rules"]] if status == 200 else []
 
 

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 from amqp_sansio import AMQP_0_9_1
 from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.amqp_0_9_1 import BasicProperties
-from amqp_sansio.broker import Broker, BrokerLimits, Entry, Fault, Outcome
+from amqp_sansio.broker import Broker, BrokerLimits, Fault, Outcome
 from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model.commands import Command, Publish, Published
 from amqp_sansio.broker.model.consumer import Consumer, Window
 from amqp_sansio.broker.model.content import MESSAGE_OCTETS, PLACE_OCTETS, Filter, Measure, Message
 from amqp_sansio.broker.model.effects import Blocked, Cancelled, Deliver, NodeDeleted, Unblocked
+from amqp_sansio.broker.model.entry import Entry
 from amqp_sansio.broker.model.exchange import Exchange
 from amqp_sansio.broker.model.owner import Owner, Transaction
 from amqp_sansio.broker.model.queue import Queue

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 
 LIMIT = 3
 STATUS = {
@@ -48,17 +48,17 @@ class NaiveBranches:
         self.join = join
         self.default = default
         self.selected: list[object] = []
-        self.works: dict[amqp.Xid, Work] = {}
+        self.works: dict[spec.Xid, Work] = {}
         # The rolled-back ones that wait to be asked about, by age.
-        self.graves: list[amqp.Xid] = []
-        self.outcomes: list[tuple[amqp.Xid, str]] = []
+        self.graves: list[spec.Xid] = []
+        self.outcomes: list[tuple[spec.Xid, str]] = []
 
-    def current(self, owner: object) -> amqp.Xid | None:
+    def current(self, owner: object) -> spec.Xid | None:
         found = [xid for xid, work in self.works.items() if owner in work.workers]
         assert len(found) < 2
         return found[0] if found else None
 
-    def doom(self, xid: amqp.Xid, fate: str) -> None:
+    def doom(self, xid: spec.Xid, fate: str) -> None:
         work = self.works[xid]
         if not work.doomed:
             work.fate = fate
@@ -71,7 +71,7 @@ class NaiveBranches:
             # Undone at once; what the workers still do, when the last one has gone.
             self.outcomes.append((xid, "rolled-back"))
 
-    def remove(self, xid: amqp.Xid) -> None:
+    def remove(self, xid: spec.Xid) -> None:
         del self.works[xid]
         self.graves = [each for each in self.graves if each != xid]
 
@@ -80,7 +80,7 @@ class NaiveBranches:
         name = command.NAME.partition(".")[2].replace("-", "_")
         return getattr(self, name)(owner, command, now)
 
-    def select(self, owner: object, command: amqp.DtxSelect, now: float) -> None:
+    def select(self, owner: object, command: spec.DtxSelect, now: float) -> None:
         if owner not in self.selected:
             self.selected.append(owner)
 
@@ -166,7 +166,7 @@ class NaiveBranches:
     def rollback(self, owner: object, command: Any, now: float) -> int:
         return self.complete(command.xid, self.settled(command), "rolled-back")
 
-    def complete(self, xid: amqp.Xid, work: Work, outcome: str) -> int:
+    def complete(self, xid: spec.Xid, work: Work, outcome: str) -> int:
         if work.fate in ("open", "prepared"):
             self.outcomes.append((xid, outcome))
         if not work.fate.endswith("!"):
@@ -178,7 +178,7 @@ class NaiveBranches:
             raise Refused(409, "forget/illegal-state")
         self.remove(command.xid)
 
-    def recover(self, owner: object, command: Any, now: float) -> list[amqp.Xid]:
+    def recover(self, owner: object, command: Any, now: float) -> list[spec.Xid]:
         return [xid for xid, work in self.works.items() if work.fate == "prepared" or work.fate.endswith("!")]
 
     def get_timeout(self, owner: object, command: Any, now: float) -> int:
@@ -203,8 +203,8 @@ class NaiveBranches:
 
 def plain(result: object) -> object:
     """What a result says."""
-    if isinstance(result, amqp.XaResult):
+    if isinstance(result, spec.XaResult):
         return result.status
-    if isinstance(result, amqp.GetTimeoutResult):
+    if isinstance(result, spec.GetTimeoutResult):
         return result.timeout
-    return result.in_doubt if isinstance(result, amqp.RecoverResult) else result
+    return result.in_doubt if isinstance(result, spec.RecoverResult) else result

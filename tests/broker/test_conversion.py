@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from amqp_sansio import amqp_0_10, amqp_1_0
 from amqp_sansio._classic.codec.table import QPID, RABBIT, RABBIT_0_8, SPEC_0_8, SPEC_0_9_1, Timestamp, Typed
 from amqp_sansio._classic.codec.table_rules import TableRules
-from amqp_sansio.amqp_0_10 import Headers
+from amqp_sansio.amqp_0_10 import Headers, spec
+from amqp_sansio.amqp_0_10.codec.types import encode_value
 from amqp_sansio.amqp_1_0.codec import values
 from amqp_sansio.broker.contents.amqp_0_10 import Content_0_10
 from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
@@ -191,7 +192,7 @@ def a_message(version: Version) -> Content:
             message_properties=amqp_0_10.MessageProperties(
                 message_id=ID,
                 correlation_id=b"order-7",
-                reply_to=amqp_0_10.ReplyTo("", "answers"),
+                reply_to=spec.ReplyTo("", "answers"),
                 content_type="text/plain",
                 content_encoding="gzip",
                 user_id=b"guest",
@@ -358,7 +359,7 @@ def test_ids_of_0_9_1_as_0_10_shows_them() -> None:
 def test_where_answers_go(address: str, classic: str, parts: tuple[str, str]) -> None:
     content = content_1_0(properties=amqp_1_0.Properties(reply_to=address))
     assert to_classic(content).reply_to == classic
-    assert to_0_10(content).message_properties.reply_to == amqp_0_10.ReplyTo(*parts)
+    assert to_0_10(content).message_properties.reply_to == spec.ReplyTo(*parts)
     again = to_1_0(converted(content, AMQP_0_9_1)).reply_to
     assert again in (address, classic)
 
@@ -369,8 +370,8 @@ def test_where_answers_go(address: str, classic: str, parts: tuple[str, str]) ->
         ("caf\u00e9", "caf\u00e9".encode(), "text/plain", "string"),
         (amqp_1_0.AmqpValue(b"\xff"), b"\xff", None, "binary"),
         (None, b"", None, "null"),
-        ({"a": 1}, amqp_0_10.encode_value({"a": 1})[1:], "amqp/map", None),
-        (["a", None], amqp_0_10.encode_value(["a", None])[1:], "amqp/list", None),
+        ({"a": 1}, encode_value({"a": 1})[1:], "amqp/map", None),
+        (["a", None], encode_value(["a", None])[1:], "amqp/list", None),
         (7, b"\0\x53\x77\x55\7", "amqp/1.0", "sections"),
         (amqp_1_0.AmqpSequence([1], []), b"\0\x53\x76\xc0\3\1\x55\1\0\x53\x76\xc0\1\0", "amqp/1.0", "sections"),
     ],
@@ -393,7 +394,7 @@ def test_bodies_of_1_0_in_the_older_versions(
 
 
 def test_a_map_of_a_qpid_client_is_a_map_in_1_0() -> None:
-    octets = amqp_0_10.encode_value({"a": 1, "b": [True]})[1:]
+    octets = encode_value({"a": 1, "b": [True]})[1:]
     told = "amqp/map"
     for content in (content_0_10(octets, content_type=told), classic_content(body=octets, content_type=told)):
         found = to_1_0(content)

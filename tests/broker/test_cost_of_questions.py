@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from amqp_sansio import amqp_0_10 as ten
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.broker import Settings, commands
 from tests.broker.amqp_1_0.test_hub_1_0_management import Managing
 from tests.kit import hub_0_10, hub_1_0, hub_classic
@@ -43,7 +43,7 @@ def of_0_10(**fields: Any) -> Callable[[int], Ask]:
         peer = world.connect()
         session = peer.session()
         bind(world, count)
-        return lambda: peer.call(session, ten.ExchangeBound("amq.direct", **fields))
+        return lambda: peer.call(session, spec.ExchangeBound("amq.direct", **fields))
 
     return prepare
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 
 from amqp_sansio import Signal
-from amqp_sansio import amqp_0_10 as ten
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_1_0 import Described, Source, Symbol
 from amqp_sansio.broker import commands
 from amqp_sansio.broker.model.commands import Command, Outcome
@@ -584,20 +584,20 @@ def acts_of_0_10(name: str) -> Callable[[int], object]:
 
     def subscribe_and_cancel(number: int) -> None:
         peer.subscribe(session, "q", f"d{number}", credit=1)
-        peer.call(session, ten.MessageCancel(f"d{number}"))
+        peer.call(session, spec.MessageCancel(f"d{number}"))
 
     def bind_and_ask(number: int) -> None:
         """With arguments of its own: whether that is bound, to what and by what, and what isn't."""
         given = {"x-match": "all", "a": str(number)}
-        peer.call(session, ten.ExchangeBind("q", "amq.match", f"k{number}", given))
+        peer.call(session, spec.ExchangeBind("q", "amq.match", f"k{number}", given))
         for arguments in (given, {"x-match": "any"}):
             for queue in ("q", None):
                 for key in (f"k{number}", None):
-                    peer.call(session, ten.ExchangeBound("amq.match", queue, key, arguments))
+                    peer.call(session, spec.ExchangeBound("amq.match", queue, key, arguments))
 
     acts: dict[str, Callable[[int], object]] = {
         "queue.declare": lambda number: peer.queue(session, f"q{number}"),
-        "exchange.bind": lambda number: peer.call(session, ten.ExchangeBind("q", "amq.topic", f"a.#.{number}")),
+        "exchange.bind": lambda number: peer.call(session, spec.ExchangeBind("q", "amq.topic", f"a.#.{number}")),
         "exchange.bound": bind_and_ask,
         "message.subscribe and cancel": subscribe_and_cancel,
         "message.transfer": lambda number: peer.put(session, "q", b"x"),

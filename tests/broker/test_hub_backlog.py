@@ -9,6 +9,7 @@ from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Limits
 from amqp_sansio import amqp_0_10 as ten
 from amqp_sansio import amqp_1_0 as one
 from amqp_sansio.amqp_0_9_1 import Delivery, MessageReturned
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.broker.snapshot import dumps
 from amqp_sansio.endpoint import Side
@@ -72,7 +73,7 @@ def queries(line: Line) -> Callable[[], int]:
     session = line.end.open_session(b"s")
     pump(line)
     line.stop()
-    handles = [session.call(ten.QueueQuery("q" * 200)) for _ in range(COUNT)]
+    handles = [session.call(ten.spec.QueueQuery("q" * 200)) for _ in range(COUNT)]
     return lambda: sum([each.done for each in handles])
 
 
@@ -81,7 +82,7 @@ def rejections(line: Line) -> Callable[[], int]:
     pump(line)
     line.stop()
     message = ten.Message(b"", routing_key="nowhere")
-    sent = [session.transfer("", message, accept_mode=ten.EXPLICIT) for _ in range(3 * COUNT)]
+    sent = [session.transfer("", message, accept_mode=spec.EXPLICIT) for _ in range(3 * COUNT)]
     return lambda: sum([each.outcome.done for each in sent if each.outcome is not None]) // 3
 
 
@@ -126,7 +127,9 @@ def rpc(line: Line) -> Callable[[], int]:
     def send(_: object = None) -> None:
         nonlocal sent
         while sender.credit and sent < COUNT:
-            properties = one.Properties(message_id=one.ULong(sent), to="/queues/none", subject="GET", reply_to="$me")
+            properties = one.Properties(
+                message_id=one.spec.ULong(sent), to="/queues/none", subject="GET", reply_to="$me"
+            )
             sender.send(one.Message(None, properties=properties))
             sent += 1
 

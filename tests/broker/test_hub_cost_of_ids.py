@@ -13,6 +13,7 @@ import pytest
 from amqp_sansio import Signal, amqp_0_9_1
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio._classic.model.channel_state import EACH, FREE
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.broker.client import Client
 from amqp_sansio.sasl import Plain
@@ -52,8 +53,8 @@ def holding(count: int, acquire_mode: int) -> tuple[Client, Any, list[int]]:
     carry(hub, there, client)
     session = client.open_session(b"s")
     carry(hub, there, client)
-    session.call(amqp.QueueDeclare("q"))
-    session.call(amqp.MessageSubscribe("q", "d", 0, acquire_mode))
+    session.call(amqp.spec.QueueDeclare("q"))
+    session.call(amqp.spec.MessageSubscribe("q", "d", 0, acquire_mode))
     session.top_up("d", count)
     for _ in range(count):
         session.transfer("", amqp.Message(b"m", routing_key="q"))
@@ -64,9 +65,9 @@ def holding(count: int, acquire_mode: int) -> tuple[Client, Any, list[int]]:
 
 
 KINDS = pytest.mark.parametrize(
-    "kind", [amqp.MessageAccept, amqp.MessageReject, amqp.MessageRelease, amqp.MessageAcquire]
+    "kind", [amqp.spec.MessageAccept, amqp.spec.MessageReject, amqp.spec.MessageRelease, amqp.spec.MessageAcquire]
 )
-MODES = pytest.mark.parametrize("acquire_mode", [amqp.PRE_ACQUIRED, amqp.NOT_ACQUIRED])
+MODES = pytest.mark.parametrize("acquire_mode", [spec.PRE_ACQUIRED, spec.NOT_ACQUIRED])
 TRANSACTED = pytest.mark.parametrize("transacted", [False, True])
 
 
@@ -74,16 +75,16 @@ TRANSACTED = pytest.mark.parametrize("transacted", [False, True])
 @MODES
 @TRANSACTED
 def test_words_about_what_is_settled(
-    kind: Callable[[amqp.SequenceSet], amqp.Command[Any]], acquire_mode: int, transacted: bool, most: int = SIZE
+    kind: Callable[[amqp.SequenceSet], amqp.spec.Command[Any]], acquire_mode: int, transacted: bool, most: int = SIZE
 ) -> None:
     """A third in the middle is released; then the client says the same of it in each frame."""
 
     def work(size: int) -> Callable[[], object]:
         there, _, ids = holding(3 * size, acquire_mode)
         middle = amqp.SequenceSet([(ids[size], ids[2 * size - 1])])
-        say(there, frames(amqp.MessageRelease(middle)), 1)
+        say(there, frames(amqp.spec.MessageRelease(middle)), 1)
         if transacted:
-            say(there, frames(amqp.TxSelect()), 1)
+            say(there, frames(amqp.spec.TxSelect()), 1)
         octets = frames(kind(middle))
         say(there, octets, 1)
         return lambda: say(there, octets, size // 5)
@@ -93,9 +94,9 @@ def test_words_about_what_is_settled(
 
 def test_accepting_the_same_again_in_a_transaction(most: int = SIZE) -> None:
     def work(size: int) -> Callable[[], object]:
-        there, _, ids = holding(size, amqp.PRE_ACQUIRED)
-        octets = frames(amqp.MessageAccept(amqp.SequenceSet([(ids[0], ids[-1])])))
-        say(there, frames(amqp.TxSelect()) + octets, 1)
+        there, _, ids = holding(size, spec.PRE_ACQUIRED)
+        octets = frames(amqp.spec.MessageAccept(amqp.SequenceSet([(ids[0], ids[-1])])))
+        say(there, frames(amqp.spec.TxSelect()) + octets, 1)
         return lambda: say(there, octets, size // 5)
 
     assert_linear(work, most)
@@ -130,15 +131,15 @@ def consuming(count: int) -> Client:
     channel = client.open_channel()
     carry(hub, there, client)
     for each in (
-        amqp_0_9_1.QueueDeclare(queue="q", durable=True),
-        amqp_0_9_1.BasicConsume(queue="q"),
-        amqp_0_9_1.TxSelect(),
+        amqp_0_9_1.spec.QueueDeclare(queue="q", durable=True),
+        amqp_0_9_1.spec.BasicConsume(queue="q"),
+        amqp_0_9_1.spec.TxSelect(),
     ):
         channel.call(each)
         carry(hub, there, client)
     for _ in range(count):
         channel.publish(b"m", routing_key="q")
-    channel.call(amqp_0_9_1.TxCommit())
+    channel.call(amqp_0_9_1.spec.TxCommit())
     events = carry(hub, there, client)
     assert len([each for each in events if isinstance(each, amqp_0_9_1.Delivery)]) == count
     return there

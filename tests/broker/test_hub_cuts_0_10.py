@@ -10,6 +10,7 @@ import pytest
 
 from amqp_sansio import Accepted, Settled, Signal
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.sasl import Plain
 
@@ -29,7 +30,7 @@ class Talk:
         self.settle()
         self.session = self.client.open_session(b"s")
         self.settle()
-        self.session.call(amqp.QueueDeclare("q"))
+        self.session.call(spec.QueueDeclare("q"))
         self.settle()
 
     def settle(self) -> None:
@@ -94,12 +95,12 @@ def unroutable_in_between(talk: Talk) -> None:
 
 def consumed_meanwhile(talk: Talk) -> None:
     """The ids that the client accepts are the hub's, which counts its own accepts too."""
-    talk.session.call(amqp.MessageSubscribe("q", "d", 0, 0))
+    talk.session.call(spec.MessageSubscribe("q", "d", 0, 0))
     talk.session.top_up("d", 100)
     publish(talk, 5)
     talk.session.accept(*[each.command_id for each in talk.events if isinstance(each, amqp.MessageReceived)])
     publish(talk, 5)
-    talk.session.call(amqp.QueueQuery("q"))
+    talk.session.call(spec.QueueQuery("q"))
     talk.settle()
 
 

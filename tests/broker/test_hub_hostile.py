@@ -249,7 +249,7 @@ def _drawn(name: str) -> st.SearchStrategy[list[bytes]]:
 
 
 def _assembly(record: Any, headers: bytes, body: bytes) -> bytes:
-    if isinstance(record, ten.Command):
+    if isinstance(record, ten.spec.Command):
         segments = [(COMMAND, record.encode_segment(sync=True))]
         if record.HAS_BODY:
             segments += [(HEADER, headers)] if headers else []
@@ -275,7 +275,7 @@ DRAWN_0_10: st.SearchStrategy[list[bytes]] = st.lists(
 
 
 def _frame(record: Any, message: one.Message) -> bytes:
-    return octets_of(record, 0, message.encode() if isinstance(record, one.Transfer) else b"")
+    return octets_of(record, 0, message.encode() if isinstance(record, one.spec.Transfer) else b"")
 
 
 DRAWN_1_0: st.SearchStrategy[list[bytes]] = st.lists(
@@ -349,7 +349,7 @@ def _fits_0_10(error: RemoteProtocolError) -> bool:
 
 def _begin(driver: Driver, wild: Hostile) -> None:
     if wild.engine.is_open and not wild.engine.sessions:
-        driver.feed(wild.number, octets_of(one.Begin(next_outgoing_id=0, incoming_window=50, outgoing_window=50)))
+        driver.feed(wild.number, octets_of(one.spec.Begin(next_outgoing_id=0, incoming_window=50, outgoing_window=50)))
 
 
 def _fits_1_0(error: RemoteProtocolError) -> bool:

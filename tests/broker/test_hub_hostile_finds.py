@@ -8,9 +8,10 @@ import pytest
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, CloseHint, Limits, Version
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio._classic.codec.dialect import get_dialect
-from amqp_sansio.amqp_0_8 import FileProperties
-from amqp_sansio.amqp_0_10 import CREDIT, NOT_ACQUIRED, MessageSetFlowMode
+from amqp_sansio.amqp_0_8.spec import FileProperties
 from amqp_sansio.amqp_0_10 import Message as TenMessage
+from amqp_sansio.amqp_0_10.spec import CREDIT, NOT_ACQUIRED, MessageSetFlowMode
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.broker import BrokerLimits, Hub, Settings
 from amqp_sansio.broker.frontends.classic.channel import ClassicChannel
 from amqp_sansio.endpoint import Side
@@ -267,7 +268,7 @@ def test_who_browses_misses_nothing_when_its_session_was_full() -> None:
 
 # 1.0.
 
-BEGIN = amqp.Begin(next_outgoing_id=0, incoming_window=50, outgoing_window=50)
+BEGIN = spec.Begin(next_outgoing_id=0, incoming_window=50, outgoing_window=50)
 
 
 def _wild(driver: Driver, container: bytes = b"", begins: bool = True) -> One:
@@ -278,13 +279,13 @@ def _wild(driver: Driver, container: bytes = b"", begins: bool = True) -> One:
     return wild
 
 
-def _receiver(name: str, handle: int = 0, **changes: Any) -> amqp.Attach:
+def _receiver(name: str, handle: int = 0, **changes: Any) -> spec.Attach:
     values: dict[str, Any] = {"source": amqp.Source("/queues/q"), "target": amqp.Target("here"), **changes}
-    return amqp.Attach(name, handle, True, **values)
+    return spec.Attach(name, handle, True, **values)
 
 
 def _credit(handle: int = 0, credit: int = 10) -> bytes:
-    return octets_of(amqp.Flow(0, 50, 0, 50, handle=handle, delivery_count=0, link_credit=credit))
+    return octets_of(spec.Flow(0, 50, 0, 50, handle=handle, delivery_count=0, link_credit=credit))
 
 
 def _with_messages(count: int) -> Driver:
@@ -310,9 +311,9 @@ def _names(driver: Driver, number: int) -> list[tuple[str, str]]:
 
 
 WRONG = {
-    "link": octets_of(amqp.Transfer(0, 0, b"t", 0)),
-    "session": octets_of(amqp.Transfer(7, 0, b"t", 0)),
-    "connection": octets_of(amqp.Transfer(0, 0, b"t", 0), 9),
+    "link": octets_of(spec.Transfer(0, 0, b"t", 0)),
+    "session": octets_of(spec.Transfer(7, 0, b"t", 0)),
+    "connection": octets_of(spec.Transfer(0, 0, b"t", 0), 9),
 }
 
 
@@ -335,11 +336,11 @@ def test_a_wrong_flow_of_one_link_opens_the_session_for_the_others_all_the_same(
     """The sender's delivery-count is missing, and only that link is closed; the window it names is booked."""
     driver = _with_messages(2)
     wild = _wild(driver)
-    own = amqp.Attach("out", 1, False, target=amqp.Target("/queues/q"), initial_delivery_count=0)
-    shut = amqp.Flow(0, 0, 0, 50, handle=0, delivery_count=0, link_credit=10)
+    own = spec.Attach("out", 1, False, target=amqp.Target("/queues/q"), initial_delivery_count=0)
+    shut = spec.Flow(0, 0, 0, 50, handle=0, delivery_count=0, link_credit=10)
     driver.feed(wild.number, octets_of(_receiver("in")) + octets_of(own) + octets_of(shut))
     assert "transfer" not in [name for name, _ in _names(driver, wild.number)]
-    driver.feed(wild.number, octets_of(amqp.Flow(0, 50, 0, 50, handle=1)))
+    driver.feed(wild.number, octets_of(spec.Flow(0, 50, 0, 50, handle=1)))
     names = _names(driver, wild.number)
     assert ("detach", "amqp:invalid-field") in names
     assert [name for name, _ in names].count("transfer") == 2
@@ -351,7 +352,7 @@ def test_a_receiver_that_named_a_count_far_from_the_senders_gets_what_it_asks_fo
     wild = _wild(driver)
     driver.feed(wild.number, octets_of(_receiver("in", snd_settle_mode=1)))
     for window, count in (0, 0), (50, 0x7FFF_FFFF), (50, 0):
-        driver.feed(wild.number, octets_of(amqp.Flow(0, window, 0, 50, handle=0, delivery_count=count, link_credit=5)))
+        driver.feed(wild.number, octets_of(spec.Flow(0, window, 0, 50, handle=0, delivery_count=count, link_credit=5)))
     names = [name for name, _ in _names(driver, wild.number)]
     assert names[-2:] == ["transfer", "transfer"]
 
@@ -372,12 +373,12 @@ def test_a_response_that_the_link_does_not_take_is_no_fault_of_the_connection(
     wild = _wild(driver)
     place, paired = "/management", {amqp.Symbol("paired"): True}
     source, target = amqp.Source(place), amqp.Target(place)
-    into = amqp.Attach("m", 0, True, source=source, target=target, properties=paired, **changes)
-    out = amqp.Attach("m", 1, False, source=source, target=target, properties=paired, initial_delivery_count=0)
-    asked = amqp.Properties(message_id=amqp.ULong(1), to="/queues/q", subject="GET", reply_to="$me")
+    into = spec.Attach("m", 0, True, source=source, target=target, properties=paired, **changes)
+    out = spec.Attach("m", 1, False, source=source, target=target, properties=paired, initial_delivery_count=0)
+    asked = amqp.Properties(message_id=spec.ULong(1), to="/queues/q", subject="GET", reply_to="$me")
     request = amqp.Message(amqp.AmqpValue(None), properties=asked).encode()
     driver.feed(wild.number, octets_of(into) + octets_of(out) + _credit())
-    driver.feed(wild.number, octets_of(amqp.Transfer(1, 0, b"t", 0), payload=request))
+    driver.feed(wild.number, octets_of(spec.Transfer(1, 0, b"t", 0), payload=request))
     assert sorted(_names(driver, wild.number)[-len(last) :]) == sorted(last)
 
 
@@ -391,7 +392,7 @@ def test_an_answer_that_does_not_fit_is_a_refusal_of_the_link() -> None:
     driver.feed(wild.number, octets_of(_receiver("n" * 200, source=source)))
     told = _names(driver, wild.number)
     assert ("detach", "amqp:frame-size-too-small") in told
-    driver.feed(wild.number, octets_of(amqp.Detach(0, True)))
+    driver.feed(wild.number, octets_of(spec.Detach(0, True)))
     assert engine.is_open
 
 
@@ -420,7 +421,7 @@ def test_what_is_unsettled_goes_on_as_it_was_sent_when_its_link_is_to_send_all_s
     wild = _wild(driver)
     source = amqp.Source("/queues/q", durable=2, expiry_policy=amqp.Symbol("never"))
     driver.feed(wild.number, octets_of(_receiver("in", source=source)) + _credit())
-    driver.feed(wild.number, octets_of(amqp.Detach(0)))
+    driver.feed(wild.number, octets_of(spec.Detach(0)))
     again = _receiver("in", source=source, snd_settle_mode=1, unsettled={})
     driver.feed(wild.number, octets_of(again) + _credit())
     told = _names(driver, wild.number)
@@ -436,15 +437,15 @@ def test_a_link_that_is_another_one_now_gives_back_what_it_had(other: str) -> No
     driver.feed(wild.number, octets_of(BEGIN, 1))
     if other == "management":
         first, source = _receiver("l"), amqp.Source("/management")
-        second = amqp.Attach(
+        second = spec.Attach(
             "l", 0, True, source=source, target=amqp.Target("x"), properties={amqp.Symbol("paired"): True}
         )
     else:
-        first = amqp.Attach(
+        first = spec.Attach(
             "l", 0, False, source=amqp.Source("x"), target=amqp.Target("/queues/q"), initial_delivery_count=0
         )
-        second = amqp.Attach(
-            "l", 0, False, source=amqp.Source("x"), target=amqp.Coordinator(), initial_delivery_count=0
+        second = spec.Attach(
+            "l", 0, False, source=amqp.Source("x"), target=spec.Coordinator(), initial_delivery_count=0
         )
     driver.feed(wild.number, octets_of(first) + (_credit() if first.role else b""))
     driver.feed(wild.number, octets_of(second, 1))

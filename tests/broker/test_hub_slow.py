@@ -9,6 +9,7 @@ import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Limits, Settled, amqp_0_10, amqp_1_0
 from amqp_sansio.amqp_0_9_1 import Blocked, Delivery, FlowChanged, Unblocked
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.broker.model.commands import DeclareQueue
 from amqp_sansio.endpoint import Side
@@ -117,29 +118,29 @@ class Slow_0_10(Slow):
     slack = 4 * len(BODY)
 
     def __init__(
-        self, *, accept_mode: int = amqp_0_10.EXPLICIT, size: int = 1000, limits: Limits | None = None, **arguments: Any
+        self, *, accept_mode: int = spec.EXPLICIT, size: int = 1000, limits: Limits | None = None, **arguments: Any
     ) -> None:
         config = amqp_0_10.Config(sasl=Plain("guest", "guest"), vhost="/", heartbeat=0)
         super().__init__(lambda _: amqp_0_10.Connection.client(config), size, limits)
         self.out, self.into = self.publisher.end.open_session(b"out"), self.consumer.end.open_session(b"into")
         self.pump()
-        self.call(self.out, amqp_0_10.QueueDeclare("q", arguments=arguments))
-        self.call(self.into, amqp_0_10.MessageSubscribe("q", "d", accept_mode, 0))
+        self.call(self.out, amqp_0_10.spec.QueueDeclare("q", arguments=arguments))
+        self.call(self.into, amqp_0_10.spec.MessageSubscribe("q", "d", accept_mode, 0))
         self.taken: list[int] = []
 
-    def call(self, session: Any, command: amqp_0_10.Command[Any]) -> Any:
+    def call(self, session: Any, command: amqp_0_10.spec.Command[Any]) -> Any:
         """Ask for something."""
         return result(session.call(command), self.publisher, self.consumer)
 
     def grant(self, messages: int) -> None:
-        for unit, value in ((amqp_0_10.MESSAGE, messages), (amqp_0_10.BYTE, amqp_0_10.INFINITE)):
-            self.into.call(amqp_0_10.MessageFlow("d", unit, value))
+        for unit, value in ((spec.MESSAGE, messages), (spec.BYTE, spec.INFINITE)):
+            self.into.call(amqp_0_10.spec.MessageFlow("d", unit, value))
 
     def is_stopped(self) -> bool:
         return bool(self.out.credit("")[0] == 0)
 
     def send(self, body: bytes) -> None:
-        self.out.transfer("", amqp_0_10.Message(body, routing_key="q"), accept_mode=amqp_0_10.NONE)
+        self.out.transfer("", amqp_0_10.Message(body, routing_key="q"), accept_mode=spec.NONE)
 
     def bodies(self) -> list[int]:
         found = self.consumer.take(amqp_0_10.MessageReceived)
@@ -150,7 +151,7 @@ class Slow_0_10(Slow):
         for number in self.taken:
             self.into.complete(number)
         self.taken.clear()
-        self.call(self.into, amqp_0_10.ExecutionSync())
+        self.call(self.into, amqp_0_10.spec.ExecutionSync())
 
 
 class Slow_1_0(Slow):
@@ -197,8 +198,8 @@ def unlimited(label: str, size: int) -> Slow:
         return SlowClassic(label, no_ack=True, size=size)
     slow: Slow_0_10 | Slow_1_0
     if label == "0-10":
-        slow = Slow_0_10(accept_mode=amqp_0_10.NONE, size=size)
-        slow.grant(amqp_0_10.INFINITE)
+        slow = Slow_0_10(accept_mode=spec.NONE, size=size)
+        slow.grant(spec.INFINITE)
     else:
         slow = Slow_1_0(size=size)
         slow.grant(1_000_000)
@@ -271,7 +272,7 @@ def test_who_gives_no_credit_gets_nothing(slow_type: type[Slow_0_10 | Slow_1_0])
 
 def test_a_window_stays_closed_till_something_is_completed() -> None:
     slow = Slow_0_10()
-    slow.call(slow.into, amqp_0_10.MessageSetFlowMode("d", amqp_0_10.WINDOW))
+    slow.call(slow.into, amqp_0_10.spec.MessageSetFlowMode("d", spec.WINDOW))
     slow.grant(5)
     slow.publish(50)
     assert slow.bodies() == list(range(5))
@@ -308,8 +309,8 @@ def test_a_session_whose_window_is_closed_holds_one_message_up() -> None:
 @pytest.mark.parametrize("limits", [Limits(replay=10), Limits(replay_octets=20_000), Limits(unsettled=10)])
 def test_who_completes_nothing_gets_no_more_than_can_be_kept_for_a_replay(limits: Limits) -> None:
     slow = Slow_0_10(limits=limits)
-    slow.call(slow.into, amqp_0_10.MessageSetFlowMode("d", amqp_0_10.CREDIT))
-    slow.grant(amqp_0_10.INFINITE)
+    slow.call(slow.into, amqp_0_10.spec.MessageSetFlowMode("d", spec.CREDIT))
+    slow.grant(spec.INFINITE)
     slow.publish(200)
     got = slow.bodies()
     assert got == list(range(len(got)))
@@ -390,8 +391,8 @@ def _asks_0_10(driver: Driver) -> tuple[int, Callable[[], object]]:
     line.stop()
 
     def ask() -> None:
-        session.call(amqp_0_10.QueueQuery("q" * 200))
-        session.call(amqp_0_10.ExecutionSync())
+        session.call(amqp_0_10.spec.QueueQuery("q" * 200))
+        session.call(amqp_0_10.spec.ExecutionSync())
         pump(line)
 
     return line.number, ask
@@ -400,10 +401,10 @@ def _asks_0_10(driver: Driver) -> tuple[int, Callable[[], object]]:
 def _asks_1_0(driver: Driver) -> tuple[int, Callable[[], object]]:
     wild = One(driver, Choices(b""))
     wild.open()
-    driver.feed(wild.number, octets_of(amqp_1_0.Begin(next_outgoing_id=0, incoming_window=50, outgoing_window=50)))
+    driver.feed(wild.number, octets_of(amqp_1_0.spec.Begin(next_outgoing_id=0, incoming_window=50, outgoing_window=50)))
     driver.deafen(wild.number, True)
     # Each flow with echo is answered by one.
-    flow = octets_of(amqp_1_0.Flow(0, 50, 0, 50, echo=True))
+    flow = octets_of(amqp_1_0.spec.Flow(0, 50, 0, 50, echo=True))
     return wild.number, lambda: driver.feed(wild.number, flow)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Version
 from amqp_sansio import amqp_0_10 as ten
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_1_0 import Accepted, Released
 from amqp_sansio.broker import BrokerLimits, Hub, Settings, commands
 from tests.kit import hub
@@ -79,11 +80,11 @@ def of_0_10(what: str) -> Prepared:
         ids = ten.SequenceSet.of(*[each.command_id for each in user.got(session)])
         assert len(ids) == MANY
     strikes: dict[str, Callable[[], object]] = {
-        "release": lambda: session.call(ten.MessageRelease(ids)),
-        "accept": lambda: session.call(ten.MessageAccept(ids)),
+        "release": lambda: session.call(spec.MessageRelease(ids)),
+        "accept": lambda: session.call(spec.MessageAccept(ids)),
         "close": session.close,
         "cut": lambda: user.client.connection_lost("cut", 0.0),
-        "purge": lambda: session.call(ten.QueuePurge("q")),
+        "purge": lambda: session.call(spec.QueuePurge("q")),
     }
     return world, user, strikes[what]
 

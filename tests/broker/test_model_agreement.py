@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.model.dtx import Branches
 from amqp_sansio.amqp_0_10.model.execution import ExecutionError
 from amqp_sansio.broker.model import commands
@@ -49,7 +49,7 @@ from tests.broker.model_play import Play, is_held
 from tests.broker.naive_branches import LIMIT, NaiveBranches, Refused, plain
 
 WORK = st.lists(st.one_of(MAIL, VERDICT), min_size=1, max_size=4)
-XIDS = [amqp.Xid(number, b"g", b"") for number in range(LIMIT + 1)]
+XIDS = [spec.Xid(number, b"g", b"") for number in range(LIMIT + 1)]
 RELEASED = Verdict("release", True, False, False, False, False)
 
 
@@ -348,7 +348,7 @@ class Branched(Owners, Messages):
         super().__init__()
         self.branches = Branches(default_timeout=5, limit=LIMIT)
         self.known = NaiveBranches(True, 5)
-        self.works: dict[amqp.Xid, int] = {}
+        self.works: dict[spec.Xid, int] = {}
 
     def work_of(self, owner: int) -> int | None:
         """The transaction of the branch, which begins with the first work."""
@@ -364,7 +364,7 @@ class Branched(Owners, Messages):
             self.works[xid] = number
         return self.works[xid]
 
-    def execute(self, owner: int, command: amqp.Command[Any]) -> None:
+    def execute(self, owner: int, command: spec.Command[Any]) -> None:
         """A command of class dtx, and what has been decided by it."""
         said: object
         try:
@@ -401,14 +401,14 @@ class Branched(Owners, Messages):
                     self.settle_all(cast("int", copy.owner), [(entry, copy)], RELEASED)
 
     @rule(number=PICK, xid=st.sampled_from(XIDS))
-    def start(self, number: int, xid: amqp.Xid) -> None:
+    def start(self, number: int, xid: spec.Xid) -> None:
         """An owner works for a branch from now on: a new one, or one of its own, or somebody else's."""
         owner = self.owner(number)
         if owner not in self.known.selected:
-            self.execute(owner, amqp.DtxSelect())
+            self.execute(owner, spec.DtxSelect())
         work = self.known.works.get(xid)
         resume = work is not None and owner in work.waiting
-        self.execute(owner, amqp.DtxStart(xid, work is not None and not resume, resume))
+        self.execute(owner, spec.DtxStart(xid, work is not None and not resume, resume))
 
     @precondition(lambda self: self.known.works)
     @rule(number=PICK, suspend=SELDOM, fail=SELDOM)
@@ -417,7 +417,7 @@ class Branched(Owners, Messages):
         workers = [(owner, xid) for xid, work in self.known.works.items() for owner in work.workers]
         if workers:
             owner, xid = picked(workers, number)
-            self.execute(cast("int", owner), amqp.DtxEnd(xid, fail, suspend))
+            self.execute(cast("int", owner), spec.DtxEnd(xid, fail, suspend))
 
     @precondition(lambda self: self.known.works)
     @rule(number=PICK, free=st.booleans(), how=st.sampled_from(("prepare", "commit", "at once", "rollback", "forget")))
@@ -425,20 +425,20 @@ class Branched(Owners, Messages):
         """A branch is prepared, committed, rolled back or forgotten, mostly one that nobody works for."""
         known = self.known.works
         xid = picked([each for each, work in known.items() if work.free and free] or list(known), number)
-        ways: dict[str, amqp.Command[Any]] = {
-            "prepare": amqp.DtxPrepare(xid),
-            "commit": amqp.DtxCommit(xid),
-            "at once": amqp.DtxCommit(xid, True),
-            "rollback": amqp.DtxRollback(xid),
-            "forget": amqp.DtxForget(xid),
+        ways: dict[str, spec.Command[Any]] = {
+            "prepare": spec.DtxPrepare(xid),
+            "commit": spec.DtxCommit(xid),
+            "at once": spec.DtxCommit(xid, True),
+            "rollback": spec.DtxRollback(xid),
+            "forget": spec.DtxForget(xid),
         }
         self.execute(self.owner(number), ways[how])
-        self.execute(self.owner(number), amqp.DtxRecover())
+        self.execute(self.owner(number), spec.DtxRecover())
 
     @rule(seconds=SECONDS, xid=st.sampled_from(XIDS), timeout=st.integers(0, 3))
-    def pass_time(self, seconds: float, xid: amqp.Xid, timeout: int) -> None:
+    def pass_time(self, seconds: float, xid: spec.Xid, timeout: int) -> None:
         """A branch gets another timeout, and some time passes."""
-        self.execute(self.owner(0), amqp.DtxSetTimeout(xid, timeout))
+        self.execute(self.owner(0), spec.DtxSetTimeout(xid, timeout))
         self.both.pass_time(seconds)
         now = self.both.now
         due = {each for each, work in self.known.works.items() if work.due is not None and work.due <= now}

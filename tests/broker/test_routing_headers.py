@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from amqp_sansio import amqp_0_10, amqp_1_0
 from amqp_sansio._classic.codec.table import Table, Timestamp
 from amqp_sansio._classic.codec.table_rules import RABBIT
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.codec.values import decode
 from amqp_sansio.broker.model.content import Content
 from amqp_sansio.broker.model.exchange import Binding, HeadersExchange, binding_key
@@ -172,10 +173,10 @@ def test_values_of_different_type_or_value_are_not_the_same(one: Any, other: Any
     [
         ("näh", "näh".encode()),
         ("a", amqp_1_0.Symbol("a")),
-        (5, amqp_1_0.UByte(5)),
+        (5, spec.UByte(5)),
         (b"\xff", "\udcff"),
-        (1.5, amqp_1_0.Float(1.5)),
-        (Timestamp(2), amqp_0_10.Datetime(2)),
+        (1.5, spec.Float(1.5)),
+        (Timestamp(2), amqp_0_10.spec.Datetime(2)),
         (Timestamp(2), amqp_1_0.Timestamp(2000)),
         (NAN, float("nan")),
         (0.0, -0.0),
@@ -185,11 +186,11 @@ def test_values_of_different_type_or_value_are_not_the_same(one: Any, other: Any
         ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
         ({"a": 1}, amqp_0_10.Map({"a": 1})),
         ({"a": 1}, Table({"a": 1})),
-        ({"a": 1}, amqp_1_0.Map({"a": 1})),
-        (amqp_1_0.Array([1, 2], int), [1, 2]),
-        (amqp_1_0.Decimal32.from_decimal(Decimal("1.5")), Decimal("1.5")),
+        ({"a": 1}, spec.Map({"a": 1})),
+        (spec.Array([1, 2], int), [1, 2]),
+        (spec.Decimal32.from_decimal(Decimal("1.5")), Decimal("1.5")),
         (UUID(int=1), UUID(int=1)),
-        (amqp_0_10.Struct32(1, b"a"), amqp_0_10.Struct32(1, b"a")),
+        (amqp_0_10.spec.Struct32(1, b"a"), amqp_0_10.spec.Struct32(1, b"a")),
     ],
 )
 def test_the_same_value_in_other_words(one: Any, other: Any) -> None:
@@ -201,15 +202,15 @@ def test_what_can_not_be_compared_is_like_nothing_else() -> None:
     deep: list[Any] = []
     for _ in range(2000):
         deep = [deep]
-    long = amqp_1_0.Array([None] * 70_000, type(None))
+    long = spec.Array([None] * 70_000, type(None))
     for value in (deep, long):
         assert comparable(value) != comparable(value)
 
 
 NUMBERS = [
     *(1, -(2**63), True, 1.5, 2.0**61, float("inf"), Decimal("1.50"), Decimal("-0"), Timestamp(5), UUID(int=2**61)),
-    *(amqp_1_0.ULong(2**64 - 1), amqp_1_0.Float(1.5), amqp_1_0.Decimal64.from_decimal("1.5"), amqp_0_10.Datetime(5)),
-    *([1, [2.5]], {"a": 1}, amqp_1_0.Map({1: 2}), amqp_1_0.Described(amqp_1_0.Symbol("a"), 1)),
+    *(spec.ULong(2**64 - 1), spec.Float(1.5), spec.Decimal64.from_decimal("1.5"), amqp_0_10.spec.Datetime(5)),
+    *([1, [2.5]], {"a": 1}, spec.Map({1: 2}), amqp_1_0.Described(amqp_1_0.Symbol("a"), 1)),
 ]
 
 

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import pytest
 
-from amqp_sansio import RemoteProtocolError, amqp_0_10, amqp_1_0
+from amqp_sansio import RemoteProtocolError, amqp_1_0
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.broker import BrokerLimits, Settings
 from tests.broker.amqp_1_0.test_hub_1_0_filters import SELECTOR, filtered
 from tests.kit import hub_0_10, hub_1_0, hub_classic
@@ -74,19 +75,17 @@ ROWS: Final[dict[str, tuple[int, Row]]] = {
         0,
         lambda: classic("queue.declare", "queue.delete", queue="y", durable=True, arguments={"x-max-length": 7}),
     ),
-    "0-10 exchange": (0, lambda: ten(amqp_0_10.ExchangeDeclare("y", "fanout"), amqp_0_10.ExchangeDelete("y"))),
+    "0-10 exchange": (0, lambda: ten(spec.ExchangeDeclare("y", "fanout"), spec.ExchangeDelete("y"))),
     "0-10 binding": (
         OCTETS,
         lambda: ten(
-            amqp_0_10.ExchangeBind("q", "amq.match", "k", {"x-match": "all", **LONG}),
-            amqp_0_10.ExchangeUnbind("q", "amq.match", "k"),
+            spec.ExchangeBind("q", "amq.match", "k", {"x-match": "all", **LONG}),
+            spec.ExchangeUnbind("q", "amq.match", "k"),
         ),
     ),
     "0-10 subscription": (
         0,
-        lambda: ten(
-            amqp_0_10.MessageSubscribe("q", "d", 0, 0, arguments={"key": "x" * 3}), amqp_0_10.MessageCancel("d")
-        ),
+        lambda: ten(spec.MessageSubscribe("q", "d", 0, 0, arguments={"key": "x" * 3}), spec.MessageCancel("d")),
     ),
     "1.0 dynamic node": (0, dynamic),
     "1.0 filter of a link": (OCTETS - 20, link_filter),

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio.amqp_0_10 import ConnectionSecureOk, ConnectionStartOk, Control, MessageTransfer, SessionAttach
 from amqp_sansio.amqp_0_10.codec.frames import CONTROL, encode_assembly
+from amqp_sansio.amqp_0_10.spec import ConnectionSecureOk, ConnectionStartOk, Control, MessageTransfer, SessionAttach
 from amqp_sansio.capture.redact import Redactor
 
 HEADER_0_9_1 = b"AMQP\x00\x00\x09\x01"

@@ -7,16 +7,13 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_10, By, Limits, Pending
-from amqp_sansio.amqp_0_10 import (
+from amqp_sansio.amqp_0_10 import CommandReceived, DeliveryProperties, ExecutionError, Message, MessageProperties
+from amqp_sansio.amqp_0_10 import Session as CoreSession
+from amqp_sansio.amqp_0_10.spec import (
     CREDIT,
     MESSAGE,
-    CommandReceived,
-    DeliveryProperties,
-    ExecutionError,
     FragmentProperties,
-    Message,
     MessageFlow,
-    MessageProperties,
     MessageResume,
     MessageSetFlowMode,
     QueueDeclare,
@@ -24,14 +21,13 @@ from amqp_sansio.amqp_0_10 import (
     Struct32,
     Xid,
 )
-from amqp_sansio.amqp_0_10 import Session as CoreSession
 from amqp_sansio.client.amqp_0_10.connection import Connection
 from amqp_sansio.client.amqp_0_10.publishing import routed
 from amqp_sansio.client.amqp_0_10.session import Session
 from amqp_sansio.client.amqp_0_10.subscription import Subscription
 from amqp_sansio.errors import EndpointClosed, SessionEnded
 from amqp_sansio.events import Accepted
-from amqp_sansio.testing.simulate import Cancelled
+from amqp_sansio.testing.simulate.tasks import Cancelled
 from tests.kit.served_0_10 import Server
 from tests.kit.user import Call, User, opened, world_of
 

@@ -23,8 +23,8 @@ from amqp_sansio.amqp_1_0 import (
     SessionRequested,
     Source,
     Symbol,
-    UInt,
 )
+from amqp_sansio.amqp_1_0.spec import UInt
 from amqp_sansio.client.amqp_1_0.batches import BATCH, PARTITION_KEY, batch_of, batches_of, messages_in
 from amqp_sansio.errors import CodecError
 from amqp_sansio.testing.amqp_1_0 import messages

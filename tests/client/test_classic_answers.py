@@ -6,6 +6,7 @@ import pytest
 
 from amqp_sansio import AMQP_0_9_1, EndpointClosed
 from amqp_sansio import amqp_0_9_1 as amqp
+from amqp_sansio.amqp_0_9_1 import spec
 from amqp_sansio.client.classic.channel import Channel
 from tests.kit.user import ClassicUser
 
@@ -30,20 +31,20 @@ def body_in(user: ClassicUser, channel: Channel, queue: str) -> bytes | None:
 
 def test_each_declaration_returns_the_answer_of_the_broker(user: ClassicUser, channel: Channel) -> None:
     run = user.run
-    assert run(channel.declare_exchange("in", "fanout")) == amqp.ExchangeDeclareOk()
-    assert run(channel.declare_exchange("in", passive=True)) == amqp.ExchangeDeclareOk()
-    assert run(channel.declare_exchange("out", "topic")) == amqp.ExchangeDeclareOk()
-    assert run(channel.declare_queue("jobs", durable=True)) == amqp.QueueDeclareOk("jobs", 0, 0)
-    assert run(channel.bind_exchange("out", "in")) == amqp.ExchangeBindOk()
-    assert run(channel.bind_queue("jobs", "out", "#")) == amqp.QueueBindOk()
+    assert run(channel.declare_exchange("in", "fanout")) == spec.ExchangeDeclareOk()
+    assert run(channel.declare_exchange("in", passive=True)) == spec.ExchangeDeclareOk()
+    assert run(channel.declare_exchange("out", "topic")) == spec.ExchangeDeclareOk()
+    assert run(channel.declare_queue("jobs", durable=True)) == spec.QueueDeclareOk("jobs", 0, 0)
+    assert run(channel.bind_exchange("out", "in")) == spec.ExchangeBindOk()
+    assert run(channel.bind_queue("jobs", "out", "#")) == spec.QueueBindOk()
     run(channel.publish(b"1", exchange="in", routing_key="key"))
-    assert run(channel.declare_queue("jobs", passive=True)) == amqp.QueueDeclareOk("jobs", 1, 0)
-    assert run(channel.purge_queue("jobs")) == amqp.QueuePurgeOk(1)
-    assert run(channel.unbind_queue("jobs", "out", "#")) == amqp.QueueUnbindOk()
-    assert run(channel.unbind_exchange("out", "in")) == amqp.ExchangeUnbindOk()
-    assert run(channel.delete_exchange("in")) == amqp.ExchangeDeleteOk()
+    assert run(channel.declare_queue("jobs", passive=True)) == spec.QueueDeclareOk("jobs", 1, 0)
+    assert run(channel.purge_queue("jobs")) == spec.QueuePurgeOk(1)
+    assert run(channel.unbind_queue("jobs", "out", "#")) == spec.QueueUnbindOk()
+    assert run(channel.unbind_exchange("out", "in")) == spec.ExchangeUnbindOk()
+    assert run(channel.delete_exchange("in")) == spec.ExchangeDeleteOk()
     run(channel.publish(b"2", routing_key="jobs"))
-    assert run(channel.delete_queue("jobs")) == amqp.QueueDeleteOk(1)
+    assert run(channel.delete_queue("jobs")) == spec.QueueDeleteOk(1)
 
 
 def test_an_exchange_that_is_unbound_gets_nothing_more(user: ClassicUser, channel: Channel) -> None:
@@ -87,5 +88,5 @@ def test_a_binding_of_an_exchange_that_is_missing_is_refused(user: ClassicUser, 
 
 def test_a_binding_that_is_missing_may_be_unbound(user: ClassicUser, channel: Channel) -> None:
     """RabbitMQ's broker answers it as well: what was asked for is so."""
-    assert user.run(channel.unbind_exchange("out", "nothing")) == amqp.ExchangeUnbindOk()
+    assert user.run(channel.unbind_exchange("out", "nothing")) == spec.ExchangeUnbindOk()
     assert channel.is_open

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from amqp_sansio.amqp_0_10 import CREDIT
+from amqp_sansio.amqp_0_10.spec import CREDIT
 from amqp_sansio.client.amqp_0_10.subscription import Subscription, inbox_of
 from tests.client.test_amqp_0_10 import session_of, to_hub
 from tests.kit.user import opened

@@ -19,15 +19,16 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, AnswerTimeout, By, Version, client, messaging
-from amqp_sansio.amqp_0_9_1 import (
+from amqp_sansio.amqp_0_9_1.spec import (
     BasicRecoverAsync,
     ChannelFlowOk,
     ConnectionBlocked,
     ConnectionUpdateSecret,
     QueueDeclare,
 )
-from amqp_sansio.amqp_0_10 import CREDIT, NOT_ACQUIRED, QueueQuery, Xid
-from amqp_sansio.amqp_1_0 import Accepted, Message, Received
+from amqp_sansio.amqp_0_10.spec import CREDIT, NOT_ACQUIRED, QueueQuery, Xid
+from amqp_sansio.amqp_1_0 import Accepted, Message
+from amqp_sansio.amqp_1_0.spec import Received
 from amqp_sansio.client.amqp_1_0.cbs import Cbs, Claims, SharedAccessKey
 from amqp_sansio.client.amqp_1_0.links import LinkRoutes
 from amqp_sansio.client.driving import BaseClient

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
-from amqp_sansio.amqp_0_10 import CREDIT, WINDOW
+from amqp_sansio.amqp_0_10.spec import CREDIT, WINDOW
 from amqp_sansio.broker import Settings
 from tests.kit.user import User, opened, world_of
 

@@ -8,21 +8,10 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_10, Accepted, ConsumerEnded, EndpointClosed, StaleDelivery
-from amqp_sansio.amqp_0_10 import (
-    BYTE,
-    CREDIT,
-    MESSAGE,
-    NONE,
-    WINDOW,
-    Message,
-    MessageFlow,
-    MessageProperties,
-    MessageSetFlowMode,
-    SessionState,
-    Xid,
-)
 from amqp_sansio.amqp_0_10 import Connection as Core
+from amqp_sansio.amqp_0_10 import Message, MessageProperties, SessionState
 from amqp_sansio.amqp_0_10 import Session as CoreSession
+from amqp_sansio.amqp_0_10.spec import BYTE, CREDIT, MESSAGE, NONE, WINDOW, MessageFlow, MessageSetFlowMode, Xid
 from amqp_sansio.broker import Settings
 from amqp_sansio.client.amqp_0_10.publishing import rewritten
 from amqp_sansio.client.amqp_0_10.session import Session

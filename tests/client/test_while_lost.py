@@ -9,7 +9,8 @@ import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, EndpointClosed, Version
 from amqp_sansio.amqp_0_9_1 import BasicProperties
-from amqp_sansio.amqp_0_10 import CREDIT, Message, MessageProperties, Xid
+from amqp_sansio.amqp_0_10 import Message, MessageProperties
+from amqp_sansio.amqp_0_10.spec import CREDIT, Xid
 from amqp_sansio.amqp_1_0 import Message as NewMessage
 from amqp_sansio.amqp_1_0 import Properties
 from amqp_sansio.broker import Settings

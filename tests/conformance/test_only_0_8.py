@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import AMQP_0_8, Scope, amqp_0_8
+from amqp_sansio import AMQP_0_8, Scope
 from amqp_sansio._classic.codec.dialect import get_dialect
-from amqp_sansio.amqp_0_8 import FileProperties, StreamProperties, TunnelProperties
+from amqp_sansio.amqp_0_8 import spec
+from amqp_sansio.amqp_0_8.spec import FileProperties, StreamProperties, TunnelProperties
 from amqp_sansio.amqp_0_9_1 import ContentReceived, Message, MethodReceived, Published, Request
 from amqp_sansio.endpoint import Side
 from tests.conformance.granting import RIGHTS, agree, grant
@@ -443,11 +444,9 @@ def test_a_tunnel_passes_foreign_content_in_both_directions(side: Side) -> None:
 @pytest.mark.parametrize(
     ("request_", "reply"),
     [
-        pytest.param(amqp_0_8.TestInteger(integer_1=1, integer_4=2), amqp_0_8.TestIntegerOk(result=3), id="integer"),
-        pytest.param(
-            amqp_0_8.TestString(string_1="a", string_2=b"b"), amqp_0_8.TestStringOk(result=b"ab"), id="string"
-        ),
-        pytest.param(amqp_0_8.TestTable(table={"i": 1, "s": "x"}), amqp_0_8.TestTableOk(integer_result=1), id="table"),
+        pytest.param(spec.TestInteger(integer_1=1, integer_4=2), spec.TestIntegerOk(result=3), id="integer"),
+        pytest.param(spec.TestString(string_1="a", string_2=b"b"), spec.TestStringOk(result=b"ab"), id="string"),
+        pytest.param(spec.TestTable(table={"i": 1, "s": "x"}), spec.TestTableOk(integer_result=1), id="table"),
     ],
 )
 @pytest.mark.rule("0-8/test/grammar")
@@ -465,7 +464,7 @@ def test_the_test_class_asks_in_both_directions(side: Side, request_: Any, reply
 def test_the_test_class_sends_content_and_has_it_back(side: Side) -> None:
     pair = silent_pair()
     octets = bytes(range(256)) * 9
-    handle = end_of(pair, side).call(pair.method("test.content"), amqp_0_8.TestProperties(), octets)
+    handle = end_of(pair, side).call(pair.method("test.content"), spec.TestProperties(), octets)
     pair.pump()
     (received,) = pair.take(side.other, ContentReceived)
     answer = pair.method("test.content-ok", content_checksum=sum(received.body))

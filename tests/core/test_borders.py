@@ -9,7 +9,8 @@ from typing import Any, Final
 import pytest
 
 from amqp_sansio import AMQP_0_9_1, NEED_DATA
-from amqp_sansio.amqp_0_10 import BYTE, MESSAGE, DeliveryProperties, Message, MessageFlow, MessageSubscribe
+from amqp_sansio.amqp_0_10 import DeliveryProperties, Message
+from amqp_sansio.amqp_0_10.spec import BYTE, MESSAGE, MessageFlow, MessageSubscribe
 from tests.amqp_0_10.endpoint.test_fast_path import open_pair, settle
 from tests.kit import pair_1_0, pair_classic
 from tests.test_fast_paths import TABLES, without

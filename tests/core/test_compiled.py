@@ -32,11 +32,13 @@ from amqp_sansio._classic.observer import lane
 from amqp_sansio._classic.observer.fastpath import ObserverFastPath
 from amqp_sansio._ground.receive_buffer import ReceiveBuffer
 from amqp_sansio._watching.observation import Observed
-from amqp_sansio.amqp_0_9_1 import RABBIT, BasicAck, BasicDeliver, BasicProperties, BasicPublish, Delivery
-from amqp_sansio.amqp_1_0 import Accepted, Disposition, Flow, Header, Properties, Symbol, Transfer
+from amqp_sansio.amqp_0_9_1 import BasicProperties, Delivery
+from amqp_sansio.amqp_0_9_1.spec import RABBIT, BasicAck, BasicDeliver, BasicPublish
+from amqp_sansio.amqp_1_0 import Accepted, Header, Properties, Symbol
 from amqp_sansio.amqp_1_0.codec import composite, decode, fastpath, message, performatives
 from amqp_sansio.amqp_1_0.codec.faults import READ_FAULTS
 from amqp_sansio.amqp_1_0.observer import lane as ten_lane
+from amqp_sansio.amqp_1_0.spec import Disposition, Flow, Transfer
 from amqp_sansio.testing.amqp_1_0 import records
 from tests.classic.endpoint.test_fast_path import receiving
 from tests.classic.endpoint.test_fast_path import recorded as octets_for

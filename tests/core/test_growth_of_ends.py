@@ -14,6 +14,7 @@ import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Limits, Side, Version
 from amqp_sansio import amqp_0_10 as ten
+from amqp_sansio.amqp_0_10 import spec
 from tests.kit import pair_0_10, pair_1_0, pair_classic
 from tests.kit.steps import count_steps
 from tests.kit.versions import KITS
@@ -102,10 +103,10 @@ def credit_0_10(end: str) -> Act:
 
     def act(number: int) -> None:
         name = f"d{number}"
-        session.call(ten.MessageSubscribe("q", name, 0, 0))
-        session.call(ten.MessageFlow(name, 0, 10 + number))
+        session.call(spec.MessageSubscribe("q", name, 0, 0))
+        session.call(spec.MessageFlow(name, 0, 10 + number))
         if end == "closed":
-            session.call(ten.MessageStop(name))
+            session.call(spec.MessageStop(name))
         both.pair.pump()
         for event in both.pair.take(Side.SERVER, ten.CommandReceived):
             other.complete(event.command_id)

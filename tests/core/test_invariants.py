@@ -16,11 +16,11 @@ from typing import Any, Final
 import pytest
 
 from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Limits, Observer, Side, Version, amqp_1_0
-from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio._classic.endpoint.connection import EndpointModel
 from amqp_sansio._ground.deadlines import Deadlines
 from amqp_sansio._ground.invariants import ensure
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.codec.frames import (
     COMMAND,
     COMMAND_TRACK,
@@ -149,17 +149,17 @@ def _played_0_10(seed: int, side: Side) -> Iterator[World]:
 
 def _branches(timeout: int) -> Iterator[World]:
     branches = Branches(default_timeout=timeout)
-    ids = [amqp.Xid(7, b"global", bytes([number])) for number in range(5)]
+    ids = [spec.Xid(7, b"global", bytes([number])) for number in range(5)]
     for owner in "abc":
-        branches.execute(owner, amqp.DtxSelect(), 0.0)
-    branches.execute("a", amqp.DtxStart(ids[0]), 0.0)
-    branches.execute("b", amqp.DtxStart(ids[1]), 0.0)
-    branches.execute("b", amqp.DtxEnd(ids[1], False, True), 0.0)
-    branches.execute("b", amqp.DtxStart(ids[2]), 0.0)
-    branches.execute("b", amqp.DtxEnd(ids[2]), 0.0)
+        branches.execute(owner, spec.DtxSelect(), 0.0)
+    branches.execute("a", spec.DtxStart(ids[0]), 0.0)
+    branches.execute("b", spec.DtxStart(ids[1]), 0.0)
+    branches.execute("b", spec.DtxEnd(ids[1], False, True), 0.0)
+    branches.execute("b", spec.DtxStart(ids[2]), 0.0)
+    branches.execute("b", spec.DtxEnd(ids[2]), 0.0)
     branches.mark_work("a")
-    branches.execute("c", amqp.DtxStart(ids[3]), 0.0)
-    branches.execute("c", amqp.DtxEnd(ids[3], True), 0.0)
+    branches.execute("c", spec.DtxStart(ids[3]), 0.0)
+    branches.execute("c", spec.DtxEnd(ids[3], True), 0.0)
     yield branches, branches.check
 
 
@@ -323,15 +323,15 @@ def _whole_assembly() -> Said:
 
 
 def _branch_without_part() -> Said:
-    xid = amqp.Xid(1, b"global", b"branch")
-    talk = Talk010().open().session().client(amqp.DtxSelect(), amqp.DtxStart(xid))
+    xid = spec.Xid(1, b"global", b"branch")
+    talk = Talk010().open().session().client(spec.DtxSelect(), spec.DtxStart(xid))
     Kept(talk.observer).of[SessionMessages][0].parts.clear()
     return talk.observer.check
 
 
 def _delivery_under_way() -> tuple[Kept, Said]:
     talk = Talk10().open().session().sender()
-    talk.client(amqp_1_0.Transfer(0, delivery_id=0, delivery_tag=b"0", more=True))
+    talk.client(amqp_1_0.spec.Transfer(0, delivery_id=0, delivery_tag=b"0", more=True))
     return Kept(talk.observer), talk.observer.check
 
 

@@ -16,8 +16,11 @@ import pytest
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Limits, Side, Signal, Version
 from amqp_sansio._core.send_buffer import SendBuffer
 from amqp_sansio._ground.receive_buffer import ReceiveBuffer
-from amqp_sansio.amqp_0_10 import NONE, DeliveryProperties, MessageReceived, MessageSubscribe, encode_headers
-from amqp_sansio.amqp_1_0 import Accepted, Begin, Disposition, Message
+from amqp_sansio.amqp_0_10 import DeliveryProperties, MessageReceived
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
+from amqp_sansio.amqp_0_10.spec import NONE, MessageSubscribe
+from amqp_sansio.amqp_1_0 import Accepted, Message
+from amqp_sansio.amqp_1_0.spec import Begin, Disposition
 from tests.kit import facing_0_10, facing_1_0, facing_classic, pair_0_10, pair_1_0, pair_classic
 from tests.kit.applications import Accepting
 from tests.kit.facing import BOTH_SIDES, CLIENT, SERVER

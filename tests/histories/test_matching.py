@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio.recorded.histories import HISTORY_COLUMNS, Matcher, Message, as_dict, histories, order_key
+from amqp_sansio.recorded.histories import HISTORY_COLUMNS, Matcher, Message, as_dict, histories
+from amqp_sansio.recorded.histories.matching import order_key
 from tests.kit.history_world import STEP, World
 
 CLIENTS = ("a", "b", "c")

@@ -18,7 +18,8 @@ from azure.eventhub.amqp import AmqpAnnotatedMessage, AmqpMessageBodyType
 from azure.eventhub.exceptions import AuthenticationError, ConnectError, ConnectionLostError
 
 from amqp_sansio_azure import AccessRule
-from amqp_sansio_azure.eventhubs import EventHubsNamespace, Retention, partition_of
+from amqp_sansio_azure.eventhubs import EventHubsNamespace, Retention
+from amqp_sansio_azure.eventhubs.partition_keys import partition_of
 from amqp_sansio_pytest import EventHubs, HubView
 from tests.interop.azure_eventhub import BOTH, Heard, Sdk
 from tests.kit.certificates import kept_certificates

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio_azure.eventhubs import partition_of
+from amqp_sansio_azure.eventhubs.partition_keys import partition_of
 from amqp_sansio_pytest import EventHubs, HubView
 from tests.interop.brokers.node_clients import AZURE_EVENT_HUBS
 

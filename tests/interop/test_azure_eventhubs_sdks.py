@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from amqp_sansio_azure.eventhubs import partition_of
+from amqp_sansio_azure.eventhubs.partition_keys import partition_of
 from amqp_sansio_pytest import EventHubs
 from tests.interop.brokers.azure_sdks import EVENT_HUBS, Sdk
 

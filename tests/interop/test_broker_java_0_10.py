@@ -7,7 +7,9 @@ from uuid import UUID
 import pytest
 
 from amqp_sansio import AMQP_0_10, Accepted
-from amqp_sansio.amqp_0_10 import Map, Message, MessageProperties, QueueDeclare, Typed, encode_value
+from amqp_sansio.amqp_0_10 import Map, Message, MessageProperties
+from amqp_sansio.amqp_0_10.codec.types import encode_value
+from amqp_sansio.amqp_0_10.spec import QueueDeclare, Typed
 from amqp_sansio_sync import connect
 from amqp_sansio_sync.amqp_0_10 import Connection, Session
 from tests.interop.brokers.embedded import Embedded

@@ -11,6 +11,7 @@ import pytest
 
 from amqp_sansio import Accepted, AmqpError, By, EndpointClosed, RemoteProtocolError
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.codec.values import CODES, NAMES
 from amqp_sansio.sasl import Anonymous, ClientMechanism, Plain, ScramSha256
 from tests.interop.brokers.brokerj import BrokerJ
@@ -142,7 +143,7 @@ def test_what_is_sent_before_the_session_is_attached(peer: Facing, wire: Wire010
     session = wire.connection.open_session()
     name = peer.name("queue")
     peer.queues.append(name)
-    session.call(amqp.QueueDeclare(name))
+    session.call(spec.QueueDeclare(name))
     sent = session.transfer("", keyed(name, b"early"), sync=True)
     assert sent.outcome is not None
     assert wire.result(sent.outcome) == Accepted()
@@ -155,49 +156,49 @@ def test_what_is_sent_before_the_session_is_attached(peer: Facing, wire: Wire010
 def test_exchanges_are_declared_asked_for_and_deleted(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     for kind in ("direct", "topic", "fanout", "headers"):
         name = peer.name("exchange")
-        assert wire.call(session, amqp.ExchangeQuery(name)).not_found
-        wire.call(session, amqp.ExchangeDeclare(name, kind))
-        wire.call(session, amqp.ExchangeDeclare(name, kind))
-        wire.call(session, amqp.ExchangeDeclare(name, kind, passive=True))
-        found = wire.call(session, amqp.ExchangeQuery(name))
+        assert wire.call(session, spec.ExchangeQuery(name)).not_found
+        wire.call(session, spec.ExchangeDeclare(name, kind))
+        wire.call(session, spec.ExchangeDeclare(name, kind))
+        wire.call(session, spec.ExchangeDeclare(name, kind, passive=True))
+        found = wire.call(session, spec.ExchangeQuery(name))
         assert (found.type, found.not_found, found.durable) == (kind, False, False)
-        wire.call(session, amqp.ExchangeDelete(name))
-        assert wire.call(session, amqp.ExchangeQuery(name)).not_found
+        wire.call(session, spec.ExchangeDelete(name))
+        assert wire.call(session, spec.ExchangeQuery(name)).not_found
     for name, kind in (
         *(("", "direct"), ("amq.direct", "direct"), ("amq.topic", "topic"), ("amq.fanout", "fanout")),
         ("amq.match", "headers"),
     ):
-        found = wire.call(session, amqp.ExchangeQuery(name))
+        found = wire.call(session, spec.ExchangeQuery(name))
         assert (found.type, found.not_found, found.durable) == (kind, False, True)
 
 
 def test_queues_are_declared_asked_for_purged_and_deleted(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = peer.queue(wire, session, alternate_exchange="amq.fanout", durable=True)
-    wire.call(session, amqp.QueueDeclare(queue, passive=True))
+    wire.call(session, spec.QueueDeclare(queue, passive=True))
     for _ in range(3):
         assert wire.publish(session, "", keyed(queue)) == Accepted()
     destination = wire.subscribe(session, queue)
-    found = wire.call(session, amqp.QueueQuery(queue))
+    found = wire.call(session, spec.QueueQuery(queue))
     assert (found.queue, found.message_count, found.subscriber_count) == (queue, 3, 1)
     assert (found.durable, found.exclusive, found.auto_delete) == (True, False, False)
-    wire.call(session, amqp.QueuePurge(queue))
-    found = wire.call(session, amqp.QueueQuery(queue))
+    wire.call(session, spec.QueuePurge(queue))
+    found = wire.call(session, spec.QueueQuery(queue))
     assert (found.message_count, found.subscriber_count) == (0, 1)
     assert wire.fetch(session, destination) == []
-    wire.call(session, amqp.QueueDelete(queue))
-    assert wire.call(session, amqp.QueueQuery(queue)).queue is None
+    wire.call(session, spec.QueueDelete(queue))
+    assert wire.call(session, spec.QueueQuery(queue)).queue is None
 
 
 def test_an_exclusive_queue_that_goes_with_its_session(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     other = wire.session()
     queue = peer.queue(wire, session, exclusive=True, auto_delete=True)
-    assert wire.call(other, amqp.QueueQuery(queue)).exclusive
+    assert wire.call(other, spec.QueueQuery(queue)).exclusive
     with pytest.raises(RemoteProtocolError) as caught:
-        wire.call(other, amqp.MessageSubscribe(queue, "d"))
+        wire.call(other, spec.MessageSubscribe(queue, "d"))
     assert (caught.value.code, caught.value.condition) == (405, "resource-locked")
     session.close()
     wire.session_closed(session)
-    assert wire.call(wire.session(), amqp.QueueQuery(queue)).queue is None
+    assert wire.call(wire.session(), spec.QueueQuery(queue)).queue is None
 
 
 def test_the_default_exchange(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
@@ -205,9 +206,9 @@ def test_the_default_exchange(peer: Facing, wire: Wire010, session: amqp.Session
     assert wire.publish(session, "", keyed(queue, b"here")) == Accepted()
     assert wire.publish(session, "", keyed("absent")) == UNROUTABLE
     assert wire.drain(session, queue) == [b"here"]
-    bound = wire.call(session, amqp.ExchangeBound("", queue, queue))
+    bound = wire.call(session, spec.ExchangeBound("", queue, queue))
     assert not (bound.queue_not_found or bound.queue_not_matched or bound.key_not_matched)
-    assert wire.call(session, amqp.ExchangeBound("", queue, "other")).key_not_matched
+    assert wire.call(session, spec.ExchangeBound("", queue, "other")).key_not_matched
 
 
 def test_a_direct_exchange(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
@@ -219,10 +220,10 @@ def test_a_direct_exchange(peer: Facing, wire: Wire010, session: amqp.Session) -
         assert wire.publish(session, exchange, keyed("c")) == UNROUTABLE
         assert wire.drain(session, first) == [b"a", b"b"]
         assert wire.drain(session, second) == [b"b"]
-        wire.call(session, amqp.ExchangeUnbind(second, exchange, "b"))
+        wire.call(session, spec.ExchangeUnbind(second, exchange, "b"))
         assert wire.publish(session, exchange, keyed("b", b"again")) == Accepted()
         assert wire.drain(session, second) == []
-        assert wire.call(session, amqp.QueueQuery(first)).message_count == 1
+        assert wire.call(session, spec.QueueQuery(first)).message_count == 1
 
 
 @pytest.mark.parametrize(
@@ -258,7 +259,7 @@ def test_a_headers_exchange(peer: Facing, wire: Wire010, session: amqp.Session) 
     queues: dict[str, str] = {}
     for match in ("all", "any"):
         queues[match] = peer.queue(wire, session)
-        wire.call(session, amqp.ExchangeBind(queues[match], "amq.match", "k", {"x-match": match, **both}))
+        wire.call(session, spec.ExchangeBind(queues[match], "amq.match", "k", {"x-match": match, **both}))
     for headers, expected in (
         (both, Accepted()),
         ({"colour": "red"}, Accepted()),
@@ -275,15 +276,15 @@ def test_what_is_bound(peer: Facing, wire: Wire010, session: amqp.Session) -> No
     exchange = peer.exchange(wire, session, "headers")
     queue = peer.queue(wire, session)
     arguments = {"x-match": "all", "colour": "red"}
-    wire.call(session, amqp.ExchangeBind(queue, exchange, "k", arguments))
-    found = wire.call(session, amqp.ExchangeBound(exchange, queue, "k", arguments))
+    wire.call(session, spec.ExchangeBind(queue, exchange, "k", arguments))
+    found = wire.call(session, spec.ExchangeBound(exchange, queue, "k", arguments))
     assert not any(getattr(found, name) for name in found.__match_args__)
     for asked, name in (
-        (amqp.ExchangeBound("absent", queue), "exchange_not_found"),
-        (amqp.ExchangeBound(exchange, "absent"), "queue_not_found"),
-        (amqp.ExchangeBound("amq.direct", queue), "queue_not_matched"),
-        (amqp.ExchangeBound(exchange, queue, "other"), "key_not_matched"),
-        (amqp.ExchangeBound(exchange, queue, "k", {"x-match": "any"}), "args_not_matched"),
+        (spec.ExchangeBound("absent", queue), "exchange_not_found"),
+        (spec.ExchangeBound(exchange, "absent"), "queue_not_found"),
+        (spec.ExchangeBound("amq.direct", queue), "queue_not_matched"),
+        (spec.ExchangeBound(exchange, queue, "other"), "key_not_matched"),
+        (spec.ExchangeBound(exchange, queue, "k", {"x-match": "any"}), "args_not_matched"),
     ):
         found = wire.call(session, asked)
         assert {each for each in found.__match_args__ if getattr(found, each)} == {name}
@@ -299,10 +300,10 @@ def test_what_happens_to_the_unroutable(peer: Facing, wire: Wire010, session: am
     discarded = keyed("nowhere", delivery_properties=amqp.DeliveryProperties(discard_unroutable=True))
     assert wire.publish(session, "amq.direct", keyed("nowhere")) == UNROUTABLE
     assert wire.publish(session, "amq.direct", discarded) == Accepted()
-    assert wire.publish(session, "amq.direct", keyed("nowhere"), accept_mode=amqp.NONE) is None
+    assert wire.publish(session, "amq.direct", keyed("nowhere"), accept_mode=amqp.spec.NONE) is None
     assert wire.drain(session, caught) == []
     # Broker-J has an alternate exchange take what would be rejected, whatever the accept-mode.
-    assert wire.publish(session, exchange, keyed("nowhere", b"none"), accept_mode=amqp.NONE) is None
+    assert wire.publish(session, exchange, keyed("nowhere", b"none"), accept_mode=amqp.spec.NONE) is None
     assert wire.publish(session, exchange, keyed("nowhere", b"explicit")) == Accepted()
     assert wire.drain(session, caught) == [b"none", b"explicit"]
 
@@ -315,11 +316,11 @@ def test_what_a_queue_rejects_goes_to_its_alternate_exchange(
     queue = peer.queue(wire, session, alternate_exchange=alternate)
     for body in (b"rejected", b"orphaned"):
         assert wire.publish(session, "", keyed(queue, body)) == Accepted()
-    destination = wire.subscribe(session, queue, flow_mode=amqp.CREDIT, credit=1)
+    destination = wire.subscribe(session, queue, flow_mode=amqp.spec.CREDIT, credit=1)
     message = wire.message(session, destination)
     wire.result(session.reject(message.command_id, code=0, text="no", sync=True))
     assert wire.drain(session, caught) == [b"rejected"]
-    wire.call(session, amqp.QueueDelete(queue))
+    wire.call(session, spec.QueueDelete(queue))
     assert wire.drain(session, caught) == [b"orphaned"]
 
 
@@ -355,7 +356,7 @@ def test_a_body_in_pieces(peer: Facing) -> None:
     assert octets == body
     assert begun.headers.message_properties == amqp.MessageProperties(content_type="x")
     wire.result(session.accept(begun.command_id, sync=True))
-    assert wire.call(session, amqp.QueueQuery(queue)).message_count == 0
+    assert wire.call(session, spec.QueueQuery(queue)).message_count == 0
     wire.close()
 
 
@@ -367,7 +368,7 @@ def test_properties_round_trip(peer: Facing, wire: Wire010, session: amqp.Sessio
     properties = amqp.MessageProperties(
         message_id=UUID(int=7),
         correlation_id=b"\x00\xffcorrelation",
-        reply_to=amqp.ReplyTo("amq.direct", "replies"),
+        reply_to=spec.ReplyTo("amq.direct", "replies"),
         content_type="text/plain",
         content_encoding="identity",
         user_id=brokerj.user.encode(),
@@ -419,7 +420,7 @@ VALUES: dict[str, tuple[Any, str, Any]] = {
     "int64": (-(2**40), "int64", SAME),
     "uint64": (2**63, "int64", -(2**63)),
     "double": (0.1, "double", SAME),
-    "datetime": (amqp.Datetime(1_700_000_000), "int64", SAME),
+    "datetime": (amqp.spec.Datetime(1_700_000_000), "int64", SAME),
     "bin128": (bytes(16), "vbin32", SAME),
     "uuid": (UUID(int=9), "uuid", SAME),
     "bin256": (bytes(32), "vbin32", SAME),
@@ -449,7 +450,7 @@ VALUES: dict[str, tuple[Any, str, Any]] = {
 
 def test_application_headers_of_all_types(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = peer.queue(wire, session)
-    given = {name: amqp.Typed(name, value) for name, (value, _, _) in VALUES.items()}
+    given = {name: amqp.spec.Typed(name, value) for name, (value, _, _) in VALUES.items()}
     message = keyed(queue, application_headers=given)
     assert set(given) == set(CODES) - {"struct32"}
     assert wire.publish(session, "", message) == Accepted()
@@ -477,7 +478,7 @@ def test_a_publisher_is_stopped_by_a_full_queue(
     peer: Facing, wire: Wire010, session: amqp.Session, exchange: str
 ) -> None:
     queue = peer.queue(wire, session, arguments={"x-qpid-capacity": 1000, "x-qpid-flow-resume-capacity": 500})
-    wire.call(session, amqp.ExchangeBind(queue, "amq.direct", queue))
+    wire.call(session, spec.ExchangeBind(queue, "amq.direct", queue))
     other = wire.session()
     assert session.credit(exchange) == (None, None)
     for _ in range(2):

@@ -10,6 +10,7 @@ import pytest
 
 from amqp_sansio import AmqpError, By
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.sasl import Anonymous, ClientMechanism, Plain, ScramSha256
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.wires import at_once
@@ -103,7 +104,7 @@ def test_a_virtual_host_that_is_not_there(connect: Connect, brokerj: BrokerJ) ->
     assert (report.by, report.condition) == (By.REMOTE, "amqp:not-found"), report
 
 
-@pytest.mark.parametrize("descriptor", [amqp.Symbol("apache.org:selector-filter:string"), amqp.ULong(0x468C00000004)])
+@pytest.mark.parametrize("descriptor", [amqp.Symbol("apache.org:selector-filter:string"), spec.ULong(0x468C00000004)])
 def test_a_selector(connect: Connect, descriptor: Any) -> None:
     wire = connect()
     session = wire.session()
@@ -145,7 +146,7 @@ class Transactions:
         self.session = self.wire.session()
         self.address = connect.address()
         self.control = self.wire.sender(
-            self.session, amqp.Coordinator(capabilities=(amqp.Symbol("amqp:local-transactions"),))
+            self.session, spec.Coordinator(capabilities=(amqp.Symbol("amqp:local-transactions"),))
         )
         self.controller = amqp.Controller(self.control)
         self.sender: amqp.Sender = self.wire.sender(self.session, self.address)
@@ -153,7 +154,7 @@ class Transactions:
     def declare(self) -> bytes:
         self.wire.credit(self.control)
         declared = self.wire.result(self.controller.declare())
-        assert isinstance(declared, amqp.Declared)
+        assert isinstance(declared, spec.Declared)
         assert isinstance(declared.txn_id, bytes)
         return declared.txn_id
 
@@ -162,8 +163,8 @@ class Transactions:
         return self.wire.result(self.controller.discharge(txn_id, fail=fail))
 
     def send(self, body: Any, txn_id: bytes) -> None:
-        state = self.wire.send(self.sender, amqp.Message(body), state=amqp.TransactionalState(txn_id))
-        assert state == amqp.TransactionalState(txn_id, amqp.Accepted())
+        state = self.wire.send(self.sender, amqp.Message(body), state=spec.TransactionalState(txn_id))
+        assert state == spec.TransactionalState(txn_id, amqp.Accepted())
 
     def remaining(self) -> list[Any]:
         return remaining(self.wire, self.session, self.address)

@@ -10,6 +10,7 @@ import pytest
 
 from amqp_sansio import Accepted, By, EndpointClosed, LocalProtocolError, RemoteProtocolError, Settled
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio_asyncio import Recorder
 from tests.interop.brokers.brokerj import BrokerJ, run_brokerj
 from tests.interop.brokers.facing_0_10 import Facing, facing, keyed
@@ -28,7 +29,7 @@ def filled(peer: Facing, wire: Wire010, session: amqp.Session, count: int, size:
     for number in range(count):
         session.transfer("", keyed(queue, str(number).encode().ljust(size)))
     wire.sync(session)
-    assert wire.call(session, amqp.QueueQuery(queue)).message_count == count
+    assert wire.call(session, spec.QueueQuery(queue)).message_count == count
     return queue
 
 
@@ -37,7 +38,7 @@ def bodies(messages: list[amqp.MessageReceived]) -> list[str]:
 
 
 def count_of(wire: Wire010, session: amqp.Session, queue: str) -> int | None:
-    return wire.call(session, amqp.QueueQuery(queue)).message_count
+    return wire.call(session, spec.QueueQuery(queue)).message_count
 
 
 # Credit.
@@ -66,7 +67,7 @@ def test_a_window_opens_again_by_completions(peer: Facing, wire: Wire010, sessio
 
 def test_credit_mode_grants_once(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 10)
-    destination = wire.subscribe(session, queue, flow_mode=amqp.CREDIT, credit=3)
+    destination = wire.subscribe(session, queue, flow_mode=spec.CREDIT, credit=3)
     for number in range(3):
         message = wire.message(session, destination)
         assert bodies([message]) == [str(number)]
@@ -79,7 +80,7 @@ def test_credit_mode_grants_once(peer: Facing, wire: Wire010, session: amqp.Sess
     assert wire.arrived(session, destination) == []
 
 
-@pytest.mark.parametrize("flow_mode", [amqp.CREDIT, amqp.WINDOW])
+@pytest.mark.parametrize("flow_mode", [spec.CREDIT, spec.WINDOW])
 def test_credit_in_octets(peer: Facing, wire: Wire010, session: amqp.Session, flow_mode: int) -> None:
     queue = filled(peer, wire, session, 40, size=10)
     destination = wire.subscribe(session, queue, flow_mode=flow_mode, credit=100, octets=200)
@@ -91,30 +92,30 @@ def test_credit_in_octets(peer: Facing, wire: Wire010, session: amqp.Session, fl
     session.accept(*[event.command_id for event in wire.arrived(session, destination)])
     wire.sync(session)
     wire.idle(0.3)
-    assert len(wire.arrived(session, destination)) == (40 if flow_mode == amqp.WINDOW else 20)
+    assert len(wire.arrived(session, destination)) == (40 if flow_mode == spec.WINDOW else 20)
     assert session.report is None
 
 
 def test_without_one_of_the_units_nothing_comes(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 1)
-    grants = {amqp.MESSAGE: 1, amqp.BYTE: 1000}
-    for unit, other in ((amqp.MESSAGE, amqp.BYTE), (amqp.BYTE, amqp.MESSAGE)):
-        destination = wire.subscribe(session, queue, flow_mode=amqp.CREDIT)
-        wire.call(session, amqp.MessageFlow(destination, unit, grants[unit]))
+    grants = {spec.MESSAGE: 1, spec.BYTE: 1000}
+    for unit, other in ((spec.MESSAGE, spec.BYTE), (spec.BYTE, spec.MESSAGE)):
+        destination = wire.subscribe(session, queue, flow_mode=spec.CREDIT)
+        wire.call(session, spec.MessageFlow(destination, unit, grants[unit]))
         wire.idle(0.2)
         assert wire.arrived(session, destination) == []
-        wire.call(session, amqp.MessageFlow(destination, other, grants[other]))
+        wire.call(session, spec.MessageFlow(destination, other, grants[other]))
         message = wire.message(session, destination)
         wire.result(session.release(message.command_id, sync=True))
-        wire.call(session, amqp.MessageCancel(destination))
+        wire.call(session, spec.MessageCancel(destination))
 
 
 def test_an_absent_value_is_no_credit(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     """The specification makes it infinite."""
     queue = filled(peer, wire, session, 1)
     destination = wire.subscribe(session, queue)
-    for unit in (amqp.MESSAGE, amqp.BYTE):
-        wire.call(session, amqp.MessageFlow(destination, unit))
+    for unit in (spec.MESSAGE, spec.BYTE):
+        wire.call(session, spec.MessageFlow(destination, unit))
     wire.idle(0.3)
     assert wire.arrived(session, destination) == []
 
@@ -123,19 +124,19 @@ def test_stop_takes_all_credit(peer: Facing, wire: Wire010, session: amqp.Sessio
     queue = filled(peer, wire, session, 2)
     destination = wire.subscribe(session, queue, credit=1)
     first = wire.message(session, destination)
-    wire.call(session, amqp.MessageStop(destination))
+    wire.call(session, spec.MessageStop(destination))
     assert session.granted(destination) == (0, 0)
     wire.result(session.accept(first.command_id, sync=True))
     wire.idle(0.3)
     assert wire.arrived(session, destination) == []
-    wire.call(session, amqp.MessageSetFlowMode(destination, amqp.CREDIT))
+    wire.call(session, spec.MessageSetFlowMode(destination, spec.CREDIT))
     session.top_up(destination, 1)
     assert bodies([wire.message(session, destination)]) == ["1"]
 
 
 def test_fetching(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 5)
-    destination = wire.subscribe(session, queue, flow_mode=amqp.CREDIT)
+    destination = wire.subscribe(session, queue, flow_mode=spec.CREDIT)
     assert bodies(wire.fetch(session, destination, 2)) == ["0", "1"]
     assert session.granted(destination) == (0, 0)
     assert bodies(wire.fetch(session, destination, 100)) == ["2", "3", "4"]
@@ -146,16 +147,16 @@ def test_fetching(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
 
 def test_a_flush_of_nothing(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     destination = wire.subscribe(session, peer.queue(wire, session), credit=10)
-    wire.call(session, amqp.MessageFlush(destination))
+    wire.call(session, spec.MessageFlush(destination))
     assert session.granted(destination) == (0, 0)
 
 
 def test_a_mode_is_not_changed_while_there_is_credit(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     destination = wire.subscribe(session, peer.queue(wire, session), credit=10)
     with pytest.raises(LocalProtocolError, match="still has credit"):
-        session.call(amqp.MessageSetFlowMode(destination, amqp.CREDIT))
-    wire.call(session, amqp.MessageStop(destination))
-    wire.call(session, amqp.MessageSetFlowMode(destination, amqp.CREDIT))
+        session.call(spec.MessageSetFlowMode(destination, spec.CREDIT))
+    wire.call(session, spec.MessageStop(destination))
+    wire.call(session, spec.MessageSetFlowMode(destination, spec.CREDIT))
 
 
 # Acquiring, accepting, rejecting, releasing.
@@ -163,20 +164,20 @@ def test_a_mode_is_not_changed_while_there_is_credit(peer: Facing, wire: Wire010
 
 def test_browsing(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 3)
-    browser = wire.subscribe(session, queue, accept_mode=amqp.NONE, acquire_mode=amqp.NOT_ACQUIRED, credit=100)
+    browser = wire.subscribe(session, queue, accept_mode=spec.NONE, acquire_mode=spec.NOT_ACQUIRED, credit=100)
     seen = [wire.message(session, browser) for _ in range(3)]
     assert bodies(seen) == ["0", "1", "2"]
     assert not any(message.acquired or message.accepts for message in seen)
     for message in seen:
         session.complete(message.command_id)
-    wire.call(session, amqp.MessageCancel(browser))
+    wire.call(session, spec.MessageCancel(browser))
     assert wire.drain(session, queue) == [b"0", b"1", b"2"]
 
 
 def test_acquiring_what_was_only_shown(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 3)
-    browser = wire.subscribe(session, queue, acquire_mode=amqp.NOT_ACQUIRED, credit=100)
-    taker = wire.subscribe(session, queue, flow_mode=amqp.CREDIT, credit=1)
+    browser = wire.subscribe(session, queue, acquire_mode=spec.NOT_ACQUIRED, credit=100)
+    taker = wire.subscribe(session, queue, flow_mode=spec.CREDIT, credit=1)
     shown = [wire.message(session, browser) for _ in range(3)]
     taken = wire.message(session, taker)
     assert taken.body == b"0"
@@ -191,7 +192,7 @@ def test_acquiring_what_was_only_shown(peer: Facing, wire: Wire010, session: amq
 
 def test_accept_mode_none(peer: Facing, wire: Wire010, session: amqp.Session) -> None:
     queue = filled(peer, wire, session, 2)
-    destination = wire.subscribe(session, queue, accept_mode=amqp.NONE, credit=1)
+    destination = wire.subscribe(session, queue, accept_mode=spec.NONE, credit=1)
     first = wire.message(session, destination)
     assert not first.accepts
     with pytest.raises(LocalProtocolError):
@@ -207,7 +208,7 @@ def test_released_messages_come_again(
     peer: Facing, wire: Wire010, session: amqp.Session, set_redelivered: bool
 ) -> None:
     queue = filled(peer, wire, session, 2)
-    destination = wire.subscribe(session, queue, flow_mode=amqp.CREDIT, credit=2)
+    destination = wire.subscribe(session, queue, flow_mode=spec.CREDIT, credit=2)
     first = wire.message(session, destination)
     second = wire.message(session, destination)
     wire.result(session.release(first.command_id, set_redelivered=set_redelivered, sync=True))
@@ -234,7 +235,7 @@ def test_after_a_cancel_messages_are_still_accepted(peer: Facing, wire: Wire010,
     queue = filled(peer, wire, session, 3)
     destination = wire.subscribe(session, queue, credit=2)
     first, second = [wire.message(session, destination) for _ in range(2)]
-    wire.call(session, amqp.MessageCancel(destination))
+    wire.call(session, spec.MessageCancel(destination))
     wire.result(session.accept(first.command_id, sync=True))
     wire.result(session.release(second.command_id, sync=True))
     with pytest.raises(LocalProtocolError):
@@ -262,11 +263,11 @@ def test_a_queue_that_is_deleted_under_a_subscription(peer: Facing, wire: Wire01
     other = wire.session()
     queue = filled(peer, wire, session, 0)
     destination = wire.subscribe(session, queue, credit=2)
-    wire.call(other, amqp.QueueDelete(queue))
+    wire.call(other, spec.QueueDelete(queue))
     wire.idle(0.3)
     # Broker-J says nothing; the subscription goes on without a queue.
     assert session.report is None
-    wire.call(session, amqp.MessageCancel(destination))
+    wire.call(session, spec.MessageCancel(destination))
 
 
 def test_many_messages_each_way(peer: Facing) -> None:
@@ -392,9 +393,9 @@ def test_a_session_that_broker_j_does_not_know(peer: Facing) -> None:
 def test_message_resume_is_never_answered(peer: Facing) -> None:
     wire, session = peer.attach()
     queue = peer.queue(wire, session)
-    wire.call(session, amqp.MessageSubscribe(queue, "d"))
-    resumed = session.call(amqp.MessageResume("d", "resume"))
-    later = session.call(amqp.QueueQuery(queue))
+    wire.call(session, spec.MessageSubscribe(queue, "d"))
+    resumed = session.call(spec.MessageResume("d", "resume"))
+    later = session.call(spec.QueueQuery(queue))
     wire.until(lambda: later.done)
     assert not resumed.done
     wire.close()

@@ -7,6 +7,7 @@ import pytest
 
 from amqp_sansio import Accepted, By, EndpointClosed, LocalProtocolError, RemoteProtocolError, Scope
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.facing_0_10 import Facing, facing, keyed
 from tests.kit.wire_0_10 import Wire010
@@ -21,22 +22,22 @@ def peer(brokerj: BrokerJ) -> Iterator[Facing]:
 @pytest.mark.parametrize(
     ("code", "condition", "command"),
     [
-        (404, "not-found", amqp.QueuePurge("absent")),
-        (404, "not-found", amqp.QueueDelete("absent")),
-        (404, "not-found", amqp.QueueDeclare("absent", passive=True)),
-        (404, "not-found", amqp.MessageSubscribe("absent", "d")),
-        (404, "not-found", amqp.ExchangeBind("absent", "amq.direct", "k")),
-        (404, "not-found", amqp.ExchangeDeclare("absent", "no type")),
-        (404, "not-found", amqp.ExchangeDeclare("absent", "direct", passive=True)),
-        (404, "not-found", amqp.ExchangeDelete("absent")),
-        (530, "not-allowed", amqp.ExchangeDeclare("amq.own", "direct")),
-        (530, "not-allowed", amqp.ExchangeDeclare("amq.direct", "topic")),
-        (530, "not-allowed", amqp.ExchangeDelete("amq.direct")),
-        (542, "invalid-argument", amqp.ExchangeDelete("")),
+        (404, "not-found", spec.QueuePurge("absent")),
+        (404, "not-found", spec.QueueDelete("absent")),
+        (404, "not-found", spec.QueueDeclare("absent", passive=True)),
+        (404, "not-found", spec.MessageSubscribe("absent", "d")),
+        (404, "not-found", spec.ExchangeBind("absent", "amq.direct", "k")),
+        (404, "not-found", spec.ExchangeDeclare("absent", "no type")),
+        (404, "not-found", spec.ExchangeDeclare("absent", "direct", passive=True)),
+        (404, "not-found", spec.ExchangeDelete("absent")),
+        (530, "not-allowed", spec.ExchangeDeclare("amq.own", "direct")),
+        (530, "not-allowed", spec.ExchangeDeclare("amq.direct", "topic")),
+        (530, "not-allowed", spec.ExchangeDelete("amq.direct")),
+        (542, "invalid-argument", spec.ExchangeDelete("")),
     ],
 )
 def test_what_ends_a_session(
-    wire: Wire010, session: amqp.Session, code: int, condition: str, command: amqp.Command[Any]
+    wire: Wire010, session: amqp.Session, code: int, condition: str, command: spec.Command[Any]
 ) -> None:
     other = wire.session()
     with pytest.raises(RemoteProtocolError) as caught:
@@ -57,9 +58,9 @@ def test_queues_in_use(peer: Facing, wire: Wire010, session: amqp.Session) -> No
     assert wire.publish(session, "", keyed(queue)) == Accepted()
     wire.subscribe(session, queue)
     for command, code in (
-        (amqp.MessageSubscribe(queue, "d", exclusive=True), 405),
-        (amqp.QueueDelete(queue, if_unused=True), 406),
-        (amqp.QueueDelete(queue, if_empty=True), 406),
+        (spec.MessageSubscribe(queue, "d", exclusive=True), 405),
+        (spec.QueueDelete(queue, if_unused=True), 406),
+        (spec.QueueDelete(queue, if_empty=True), 406),
     ):
         failing = wire.session()
         with pytest.raises(RemoteProtocolError) as caught:
@@ -71,21 +72,21 @@ def test_codes_that_are_not_those_of_the_specification(peer: Facing, wire: Wire0
     queue = peer.queue(wire, session)
     # 542 is wanted: a headers exchange needs x-match.
     with pytest.raises(RemoteProtocolError) as caught:
-        wire.call(session, amqp.ExchangeBind(queue, "amq.match", "k", {"a": 1}))
+        wire.call(session, spec.ExchangeBind(queue, "amq.match", "k", {"a": 1}))
     assert (caught.value.code, caught.value.condition) == (541, "internal-error")
     session = wire.session()
     # 542 is wanted: an x-match that isn't defined.
-    wire.call(session, amqp.ExchangeBind(queue, "amq.match", "k", {"x-match": "some"}))
+    wire.call(session, spec.ExchangeBind(queue, "amq.match", "k", {"x-match": "some"}))
     # 404 is wanted: there's no such binding.
-    wire.call(session, amqp.ExchangeUnbind(queue, "amq.direct", "absent"))
+    wire.call(session, spec.ExchangeUnbind(queue, "amq.direct", "absent"))
     # 542 is wanted: a queue's name can't be empty. It goes with its session, or others could bind it.
-    wire.call(session, amqp.QueueDeclare("", exclusive=True, auto_delete=True))
-    wire.call(session, amqp.QueueDelete(queue))
+    wire.call(session, spec.QueueDeclare("", exclusive=True, auto_delete=True))
+    wire.call(session, spec.QueueDelete(queue))
 
 
 def test_commands_that_broker_j_does_not_have_end_the_connection(peer: Facing) -> None:
     wire, session = peer.attach()
-    handle = session.call(amqp.FileQos(1, 1))
+    handle = session.call(spec.FileQos(1, 1))
     report = wire.end().report
     assert report.by is By.TRANSPORT
     with pytest.raises(EndpointClosed):
@@ -93,7 +94,7 @@ def test_commands_that_broker_j_does_not_have_end_the_connection(peer: Facing) -
 
 
 def test_what_is_refused_here_never_leaves(wire: Wire010, session: amqp.Session) -> None:
-    for command in (amqp.MessageCancel("absent"), amqp.TxCommit(), amqp.DtxStart(amqp.Xid(1, b"g", b"b"))):
+    for command in (spec.MessageCancel("absent"), spec.TxCommit(), spec.DtxStart(spec.Xid(1, b"g", b"b"))):
         with pytest.raises(LocalProtocolError):
             session.call(command)
     wire.sync(session)

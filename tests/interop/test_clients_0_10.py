@@ -9,6 +9,7 @@ import pytest
 
 from amqp_sansio import Accepted, EndpointClosed
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.sasl import Anonymous, ScramSha256
 from amqp_sansio_asyncio import SessionEnded
 from tests.interop.brokers.brokerj import BrokerJ
@@ -34,14 +35,14 @@ async def attached(world: World, broker: Broker, **options: Any) -> AsyncGenerat
     async with world.connect_0_10(broker.url, **options) as connection:
         session = await connection.open_session()
         queue = f"client.0-10.{next(numbers)}"
-        await session.call(amqp.QueueDeclare(queue))
+        await session.call(spec.QueueDeclare(queue))
         yield connection, session, queue
         deleting = await connection.open_session()
-        await deleting.call(amqp.QueueDelete(queue))
+        await deleting.call(spec.QueueDelete(queue))
 
 
 async def left(session: Any, queue: str) -> int:
-    found: int = (await session.call(amqp.QueueQuery(queue))).message_count
+    found: int = (await session.call(spec.QueueQuery(queue))).message_count
     return found
 
 
@@ -65,8 +66,8 @@ def with_queue(world: World, broker: Broker, scenario: Scenario, **options: Any)
 def test_publishing_and_consuming(world: World, broker: Broker) -> None:
     async def scenario(connection: Any, session: Any, queue: str) -> None:
         exchange = f"x.{queue}"
-        await session.call(amqp.ExchangeDeclare(exchange, type="topic"))
-        await session.call(amqp.ExchangeBind(queue, exchange, "a.#"))
+        await session.call(spec.ExchangeDeclare(exchange, type="topic"))
+        await session.call(spec.ExchangeBind(queue, exchange, "a.#"))
         message = amqp.Message(b"hello", content_type="text/plain", application_headers={"n": 1})
         assert await session.publish(message, exchange, "a.b") == Accepted()
         refused = await session.publish(b"", "amq.direct", "absent")
@@ -75,7 +76,7 @@ def test_publishing_and_consuming(world: World, broker: Broker) -> None:
             if isinstance(broker, BrokerJ)
             else isinstance(refused, amqp.Rejected)
         )
-        assert await session.publish(b"none", "", queue, accept_mode=amqp.NONE) is None
+        assert await session.publish(b"none", "", queue, accept_mode=amqp.spec.NONE) is None
         async with session.subscribe(queue) as subscription:
             first, second = await fetched(subscription), await fetched(subscription)
             assert (first.body, second.body) == (b"hello", b"none")
@@ -89,12 +90,12 @@ def test_publishing_and_consuming(world: World, broker: Broker) -> None:
             await session.sync()
             assert await subscription.fetch(timeout=0.2) is None
         assert await left(session, queue) == 0
-        await session.call(amqp.ExchangeDelete(exchange))
+        await session.call(spec.ExchangeDelete(exchange))
 
     with_queue(world, broker, scenario)
 
 
-@pytest.mark.parametrize("options", [{}, {"flow_mode": amqp.CREDIT}, {"octets": 5000}])
+@pytest.mark.parametrize("options", [{}, {"flow_mode": amqp.spec.CREDIT}, {"octets": 5000}])
 def test_many_messages(world: World, broker: Broker, options: dict[str, Any]) -> None:
     total = 500
     bodies = [str(number).encode().ljust(100) for number in range(total)]
@@ -138,7 +139,7 @@ def test_browsing_and_acquiring(world: World, broker: Broker) -> None:
     async def scenario(connection: Any, session: Any, queue: str) -> None:
         for body in (b"one", b"two"):
             await session.publish(body, "", queue)
-        async with session.subscribe(queue, acquire_mode=amqp.NOT_ACQUIRED) as subscription:
+        async with session.subscribe(queue, acquire_mode=amqp.spec.NOT_ACQUIRED) as subscription:
             await fetched(subscription)
             second = await fetched(subscription)
             assert await second.acquire()
@@ -162,7 +163,7 @@ def test_transactions(world: World, broker: Broker) -> None:
                 raise ValueError("mine")
         assert await left(plain, queue) == 1
         other = await connection.open_session()
-        xid = amqp.Xid(7, b"client-%d" % next(numbers), b"branch")
+        xid = spec.Xid(7, b"client-%d" % next(numbers), b"branch")
         async with other.branch(xid) as branch:
             await other.publish(b"distributed", "", queue, wait=False)
         await branch.prepare()
@@ -202,8 +203,8 @@ def test_a_full_queue(world: World, brokerj: BrokerJ, exchange: str) -> None:
     async def scenario(connection: Any, session: Any, unused: str) -> None:
         queue = f"full.0-10.{next(numbers)}"
         limits = {"x-qpid-capacity": 1000, "x-qpid-flow-resume-capacity": 500}
-        await session.call(amqp.QueueDeclare(queue, arguments=limits))
-        await session.call(amqp.ExchangeBind(queue, "amq.direct", queue))
+        await session.call(spec.QueueDeclare(queue, arguments=limits))
+        await session.call(spec.ExchangeBind(queue, "amq.direct", queue))
         publishing = await connection.open_session()
 
         async def publish() -> None:
@@ -219,7 +220,7 @@ def test_a_full_queue(world: World, brokerj: BrokerJ, exchange: str) -> None:
                 await (await fetched(subscription)).accept()
             await task
             await session.sync()
-        await session.call(amqp.QueueDelete(queue))
+        await session.call(spec.QueueDelete(queue))
 
     with_queue(world, brokerj, scenario)
 

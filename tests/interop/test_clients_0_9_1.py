@@ -12,7 +12,8 @@ import pytest
 import amqp_sansio_sync
 from amqp_sansio import AMQP_0_8, Accepted, By, EndpointClosed, Rejected
 from amqp_sansio import amqp_0_9_1 as amqp
-from amqp_sansio.amqp_0_8 import QueueDeclare as QueueDeclare08
+from amqp_sansio.amqp_0_8.spec import QueueDeclare as QueueDeclare08
+from amqp_sansio.amqp_0_9_1 import spec
 from amqp_sansio.sasl import AmqPlain
 from amqp_sansio_asyncio import ConsumerEnded
 from tests.interop.brokers.rabbitmq import RabbitMQ
@@ -47,12 +48,12 @@ def client(rabbitmq: RabbitMQ, world: World) -> Client:
 
 async def declared(channel: Any, name: str = "", **options: Any) -> str:
     """A queue that goes with its connection."""
-    queue: str = (await channel.call(amqp.QueueDeclare(name, exclusive=True, **options))).queue
+    queue: str = (await channel.call(spec.QueueDeclare(name, exclusive=True, **options))).queue
     return queue
 
 
 async def ready(channel: Any, queue: str) -> int:
-    found: int = (await channel.call(amqp.QueueDeclare(queue, passive=True))).message_count
+    found: int = (await channel.call(spec.QueueDeclare(queue, passive=True))).message_count
     return found
 
 
@@ -61,9 +62,9 @@ def test_a_tour(client: Client) -> None:
         assert connection.peer_properties["product"] == "RabbitMQ"
         exchange = f"client.{next(numbers)}"
         channel = await connection.open_channel(confirm=True)
-        await channel.call(amqp.ExchangeDeclare(exchange, "topic"))
+        await channel.call(spec.ExchangeDeclare(exchange, "topic"))
         queue = await declared(channel)
-        await channel.call(amqp.QueueBind(queue, exchange, "a.#"))
+        await channel.call(spec.QueueBind(queue, exchange, "a.#"))
         properties = amqp.BasicProperties(content_type="text/plain", headers=HEADERS)
         sent = [
             await channel.publish(b"%d" % n, exchange=exchange, routing_key="a.b", properties=properties, wait=False)
@@ -81,7 +82,7 @@ def test_a_tour(client: Client) -> None:
                     break
         assert seen == [b"%d" % n for n in range(5000)]
         assert await ready(channel, queue) == 0
-        await channel.call(amqp.ExchangeDelete(exchange))
+        await channel.call(spec.ExchangeDelete(exchange))
 
     client.run(scenario, heartbeat=5)
 
@@ -151,7 +152,7 @@ def test_a_deleted_queue_ends_its_consumer(client: Client) -> None:
         one, two = await connection.open_channel(), await connection.open_channel()
         queue = await declared(one)
         async with one.consume(queue) as deliveries:
-            await two.call(amqp.QueueDelete(queue))
+            await two.call(spec.QueueDelete(queue))
             with pytest.raises(ConsumerEnded, match="the server cancelled the consumer"):
                 await anext(deliveries)
         assert one.is_open
@@ -184,11 +185,11 @@ def test_errors_name_the_cause(client: Client) -> None:
     async def scenario(connection: Any) -> None:
         queue = await declared(await connection.open_channel(), f"client.{next(numbers)}")
         for request, text in (
-            (amqp.QueuePurge("none"), "404 NOT_FOUND - no queue 'none'"),
-            (amqp.QueueDeclare("none", passive=True), "404 NOT_FOUND - no queue 'none'"),
-            (amqp.QueueDeclare(queue, exclusive=True, auto_delete=True), "406 PRECONDITION_FAILED - inequivalent arg"),
+            (spec.QueuePurge("none"), "404 NOT_FOUND - no queue 'none'"),
+            (spec.QueueDeclare("none", passive=True), "404 NOT_FOUND - no queue 'none'"),
+            (spec.QueueDeclare(queue, exclusive=True, auto_delete=True), "406 PRECONDITION_FAILED - inequivalent arg"),
             (
-                amqp.QueueDeclare(queue, exclusive=True, arguments={"x-max-length": 1}),
+                spec.QueueDeclare(queue, exclusive=True, arguments={"x-max-length": 1}),
                 "406 PRECONDITION_FAILED - inequivalent arg",
             ),
         ):
@@ -200,7 +201,7 @@ def test_errors_name_the_cause(client: Client) -> None:
         channel = await connection.open_channel()
         await channel.publish(b"", exchange="none")
         with pytest.raises(EndpointClosed, match="404 NOT_FOUND - no exchange 'none'"):
-            await channel.call(amqp.QueueDeclare(exclusive=True))
+            await channel.call(spec.QueueDeclare(exclusive=True))
         assert connection.is_open
 
     client.run(scenario)
@@ -322,7 +323,7 @@ def test_threads_share_a_connection(rabbitmq: RabbitMQ) -> None:
     failures: list[BaseException] = []
     with amqp_sansio_sync.connect(rabbitmq.url) as connection:
         channel = connection.open_channel(confirm=True)
-        queue = channel.call(amqp.QueueDeclare(exclusive=True)).queue
+        queue = channel.call(spec.QueueDeclare(exclusive=True)).queue
 
         def publish() -> None:
             try:

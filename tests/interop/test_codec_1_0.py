@@ -12,33 +12,36 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
+from amqp_sansio.amqp_1_0.codec.message import check_message
+from amqp_sansio.amqp_1_0.codec.values import decode, encode
 
 Constants: Any = proton.Data
 UNDESCRIBED: Any = proton.UNDESCRIBED
 
 INTEGERS: dict[type[Any], tuple[type[Any], int, int]] = {
-    amqp.UByte: (proton.ubyte, 0, 2**8 - 1),
-    amqp.UShort: (proton.ushort, 0, 2**16 - 1),
-    amqp.UInt: (proton.uint, 0, 2**32 - 1),
-    amqp.ULong: (proton.ulong, 0, 2**64 - 1),
-    amqp.Byte: (proton.byte, -(2**7), 2**7 - 1),
-    amqp.Short: (proton.short, -(2**15), 2**15 - 1),
-    amqp.Int: (proton.int32, -(2**31), 2**31 - 1),
+    spec.UByte: (proton.ubyte, 0, 2**8 - 1),
+    spec.UShort: (proton.ushort, 0, 2**16 - 1),
+    spec.UInt: (proton.uint, 0, 2**32 - 1),
+    spec.ULong: (proton.ulong, 0, 2**64 - 1),
+    spec.Byte: (proton.byte, -(2**7), 2**7 - 1),
+    spec.Short: (proton.short, -(2**15), 2**15 - 1),
+    spec.Int: (proton.int32, -(2**31), 2**31 - 1),
     amqp.Timestamp: (proton.timestamp, -(2**63), 2**63 - 1),
 }
 ARRAYS: dict[type[Any], int] = {
     bool: Constants.BOOL,
-    amqp.UByte: Constants.UBYTE,
-    amqp.UShort: Constants.USHORT,
-    amqp.UInt: Constants.UINT,
-    amqp.ULong: Constants.ULONG,
-    amqp.Byte: Constants.BYTE,
-    amqp.Short: Constants.SHORT,
-    amqp.Int: Constants.INT,
+    spec.UByte: Constants.UBYTE,
+    spec.UShort: Constants.USHORT,
+    spec.UInt: Constants.UINT,
+    spec.ULong: Constants.ULONG,
+    spec.Byte: Constants.BYTE,
+    spec.Short: Constants.SHORT,
+    spec.Int: Constants.INT,
     int: Constants.LONG,
     float: Constants.DOUBLE,
-    amqp.Float: Constants.FLOAT,
-    amqp.Char: Constants.CHAR,
+    spec.Float: Constants.FLOAT,
+    spec.Char: Constants.CHAR,
     amqp.Timestamp: Constants.TIMESTAMP,
     uuid.UUID: Constants.UUID,
     bytes: Constants.BINARY,
@@ -53,8 +56,8 @@ by_type: dict[type[Any], st.SearchStrategy[Any]] = {
     bool: st.booleans(),
     int: st.integers(-(2**63), 2**63 - 1),
     float: st.floats(allow_nan=False),
-    amqp.Float: st.floats(allow_nan=False, width=32).map(amqp.Float),
-    amqp.Char: st.characters(exclude_categories=["Cs"]).map(amqp.Char),
+    spec.Float: st.floats(allow_nan=False, width=32).map(spec.Float),
+    spec.Char: st.characters(exclude_categories=["Cs"]).map(spec.Char),
     bytes: st.binary(max_size=300),
     str: texts,
     amqp.Symbol: symbols,
@@ -62,20 +65,20 @@ by_type: dict[type[Any], st.SearchStrategy[Any]] = {
     **{kind: st.integers(low, high).map(kind) for kind, (_, low, high) in INTEGERS.items()},
 }
 decimals = (
-    st.binary(min_size=4, max_size=4).map(amqp.Decimal32)
-    | st.binary(min_size=8, max_size=8).map(amqp.Decimal64)
-    | st.binary(min_size=16, max_size=16).map(amqp.Decimal128)
+    st.binary(min_size=4, max_size=4).map(spec.Decimal32)
+    | st.binary(min_size=8, max_size=8).map(spec.Decimal64)
+    | st.binary(min_size=16, max_size=16).map(spec.Decimal128)
 )
 simple = st.none() | st.one_of(*by_type.values()) | decimals
 keys = st.one_of(
-    *(by_type[kind] for kind in (bool, int, str, amqp.Symbol, amqp.ULong, amqp.Int, amqp.UByte, uuid.UUID))
+    *(by_type[kind] for kind in (bool, int, str, amqp.Symbol, spec.ULong, spec.Int, spec.UByte, uuid.UUID))
 )
 
 
-def arrays() -> st.SearchStrategy[amqp.Array]:
+def arrays() -> st.SearchStrategy[spec.Array]:
     kinds = st.sampled_from(list(ARRAYS))
     return kinds.flatmap(
-        lambda kind: st.lists(by_type[kind], max_size=5).map(lambda items: amqp.Array(items, element=kind))
+        lambda kind: st.lists(by_type[kind], max_size=5).map(lambda items: spec.Array(items, element=kind))
     )
 
 
@@ -88,7 +91,7 @@ values = st.recursive(
         | st.builds(
             amqp.Described,
             # Below are the specification's own composite types, which have to hold what it says.
-            symbols | st.integers(256, 2**64 - 1).map(amqp.ULong),
+            symbols | st.integers(256, 2**64 - 1).map(spec.ULong),
             inner.filter(lambda value: not isinstance(value, amqp.Described)),
         )
     ),
@@ -102,19 +105,19 @@ def to_proton(value: Any) -> Any:
     if kind in INTEGERS:
         return INTEGERS[kind][0](value)
     match value:
-        case amqp.Decimal32():
+        case spec.Decimal32():
             return proton.decimal32(int.from_bytes(value.bits))
-        case amqp.Decimal64():
+        case spec.Decimal64():
             return proton.decimal64(int.from_bytes(value.bits))
-        case amqp.Decimal128():
+        case spec.Decimal128():
             return proton.decimal128(value.bits)
         case amqp.Symbol():
             return proton.symbol(value)
-        case amqp.Char():
+        case spec.Char():
             return proton.char(value)
-        case amqp.Float():
+        case spec.Float():
             return proton.float32(value)
-        case amqp.Array():
+        case spec.Array():
             found = value.element
             assert isinstance(found, type)
             items = [to_proton(each) for each in value]
@@ -155,8 +158,8 @@ def assert_same(found: Any, expected: Any) -> None:
         assert isinstance(found, amqp.Described)
         assert_same(found.descriptor, expected.descriptor)
         assert_same(found.value, expected.value)
-    elif isinstance(expected, amqp.Array):
-        assert isinstance(found, amqp.Array)
+    elif isinstance(expected, spec.Array):
+        assert isinstance(found, spec.Array)
         assert found.element is expected.element
         assert_same(list(found), list(expected))
     elif type(expected) is bytes:
@@ -190,7 +193,7 @@ def proton_encode(value: Any) -> bytes:
 @example({n: n for n in range(300)})
 @example("x" * 256)
 def test_proton_reads_what_is_encoded(value: Any) -> None:
-    assert_proton_reads(amqp.encode(value), value)
+    assert_proton_reads(encode(value), value)
 
 
 @given(values)
@@ -199,20 +202,20 @@ def test_proton_reads_what_is_encoded(value: Any) -> None:
 @example({n: n for n in range(300)})
 def test_what_proton_encodes_is_read(value: Any) -> None:
     octets = proton_encode(to_proton(value))
-    found, end = amqp.decode(octets)
+    found, end = decode(octets)
     assert end == len(octets)
     assert_same(found, value)
     # A value that was read is written as it was.
-    assert_proton_reads(amqp.encode(found), value)
+    assert_proton_reads(encode(found), value)
 
 
 @given(simple)
 def test_neither_encodes_smaller(value: Any) -> None:
-    assert len(amqp.encode(value)) <= len(proton_encode(to_proton(value)))
+    assert len(encode(value)) <= len(proton_encode(to_proton(value)))
 
 
 annotation_maps = st.dictionaries(symbols.filter(bool), values, max_size=3)
-message_ids = st.none() | by_type[amqp.ULong] | st.uuids() | st.binary(max_size=20) | texts.filter(bool)
+message_ids = st.none() | by_type[spec.ULong] | st.uuids() | st.binary(max_size=20) | texts.filter(bool)
 moments = st.integers(1, 2**62)
 
 
@@ -265,7 +268,7 @@ def messages(draw: st.DrawFn) -> amqp.Message:
 @given(messages())
 def test_messages_both_ways(message: amqp.Message) -> None:
     octets = message.encode()
-    amqp.check_message(octets)
+    check_message(octets)
     theirs: Any = proton.Message()
     theirs.decode(octets)
     header, properties = message.header, message.properties

@@ -8,6 +8,7 @@ from types import ModuleType
 import pytest
 
 from amqp_sansio import By, EndpointClosed, amqp_0_8, amqp_0_9_1
+from amqp_sansio.amqp_0_8 import spec
 from amqp_sansio.sasl import Anonymous, ClientMechanism, Plain, ScramSha256
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.rabbitmq import RabbitMQ
@@ -61,8 +62,8 @@ def channel_of(wire: Wire) -> amqp_0_9_1.Channel:
 
 
 def queue_of(peer: Peer, wire: Wire, channel: amqp_0_9_1.Channel, name: str) -> str:
-    declared = wire.result(channel.call(peer.amqp.QueueDeclare(queue=name, auto_delete=False)))
-    wire.result(channel.call(peer.amqp.QueuePurge(queue=name)))
+    declared = wire.result(channel.call(peer.amqp.spec.QueueDeclare(queue=name, auto_delete=False)))
+    wire.result(channel.call(peer.amqp.spec.QueuePurge(queue=name)))
     assert declared.queue == name
     return name
 
@@ -233,6 +234,6 @@ def test_the_access_class_in_0_8(rabbitmq: RabbitMQ) -> None:
     peer = Peer(rabbitmq, amqp_0_8, "0-8")
     wire = peer.open()
     channel = channel_of(wire)
-    granted = wire.result(channel.call(amqp_0_8.AccessRequest(realm="/data", active=True, read=True, write=True)))
+    granted = wire.result(channel.call(spec.AccessRequest(realm="/data", active=True, read=True, write=True)))
     assert granted.ticket == 1
     wire.close()

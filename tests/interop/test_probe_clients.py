@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from amqp_sansio_probe import CLIENT_CASES, CLIENT_WORKERS, FAILURES, ClientRunner, Command, Patience, SocketListener
+from amqp_sansio_probe import CLIENT_CASES, ClientRunner, Command, Patience, SocketListener
+from amqp_sansio_probe.client_running import CLIENT_WORKERS
+from amqp_sansio_probe.verdicts import FAILURES
 from tests.interop.brokers.maven import class_path, compiled
 from tests.interop.brokers.node_clients import AMQPLIB, NodeClient
 from tests.interop.brokers.nodes import RHEA

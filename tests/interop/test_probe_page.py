@@ -9,8 +9,9 @@ import pytest
 
 from amqp_sansio.broker import Settings
 from amqp_sansio.broker.settings import DialectName
-from amqp_sansio_probe import CASES, Login, Patience, Runner, find_capabilities, record_of
+from amqp_sansio_probe import CASES, Login, Patience, Runner, find_capabilities
 from amqp_sansio_probe.page import Run, matrix_page
+from amqp_sansio_probe.records import record_of
 from tests.interop.test_report_page import NARROW, WIDE, assert_contrast, assert_fits, opened, rows
 from tests.kit.probing import HubServer
 

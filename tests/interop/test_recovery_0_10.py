@@ -10,7 +10,8 @@ from itertools import count
 import pytest
 
 from amqp_sansio import Accepted, By, RemoteProtocolError, Signal
-from amqp_sansio.amqp_0_10 import Config, Connection, MessageReceived, MessageSubscribe, Resumed, Session
+from amqp_sansio.amqp_0_10 import Config, Connection, MessageReceived, Resumed, Session
+from amqp_sansio.amqp_0_10.spec import MessageSubscribe
 from amqp_sansio.sasl import Plain
 from amqp_sansio_pytest import EmbeddedBroker
 from tests.interop.brokers.brokerj import BrokerJ

@@ -15,6 +15,7 @@ import pytest
 from amqp_sansio import AMQP_0_10, By, Closed, Event, Failed, LocalProtocolError, OpenRequested, Scope
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio.amqp_0_9_1 import BasicProperties
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.broker import Settings
 from tests.interop.brokers.jms_client import JmsClient, install_jms_client
 from tests.kit.scripted import Peer, Script, ScriptedBroker
@@ -62,7 +63,7 @@ def closing(peer: Peer) -> Closed:
 def _says_basic(broker: ScriptedBroker) -> None:
     headers = [each.message.message_properties.application_headers for each in messages(broker)]
     assert headers == [{"n": n, "even": n % 2 == 0} for n in range(50)]
-    assert [each.transfer.accept_mode for each in messages(broker)] == [amqp.NONE] * 50
+    assert [each.transfer.accept_mode for each in messages(broker)] == [spec.NONE] * 50
 
 
 def _says_client(broker: ScriptedBroker) -> None:
@@ -87,7 +88,7 @@ def _says_branches(broker: ScriptedBroker) -> None:
 
 def _says_browser(broker: ScriptedBroker) -> None:
     modes = [each.acquire_mode for each in commands(broker, "message.subscribe")]
-    assert modes == [amqp.NOT_ACQUIRED, amqp.NOT_ACQUIRED, 0]
+    assert modes == [spec.NOT_ACQUIRED, spec.NOT_ACQUIRED, 0]
 
 
 def _says_acquire(broker: ScriptedBroker) -> None:

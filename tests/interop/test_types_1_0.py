@@ -5,6 +5,7 @@ import uuid
 from typing import Any
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from tests.interop.brokers.facing_1_0 import Peer
 from tests.interop.brokers.rabbitmq import RabbitMQ
 
@@ -12,19 +13,19 @@ VALUES: dict[str, Any] = {
     "nothing": None,
     "yes": True,
     "no": False,
-    "ubyte": amqp.UByte(255),
-    "ushort": amqp.UShort(65_535),
-    "uint": amqp.UInt(2**32 - 1),
-    "uint small": amqp.UInt(0),
-    "ulong": amqp.ULong(2**63 + 1),
-    "byte": amqp.Byte(-128),
-    "short": amqp.Short(-32_768),
-    "int": amqp.Int(-(2**31)),
+    "ubyte": spec.UByte(255),
+    "ushort": spec.UShort(65_535),
+    "uint": spec.UInt(2**32 - 1),
+    "uint small": spec.UInt(0),
+    "ulong": spec.ULong(2**63 + 1),
+    "byte": spec.Byte(-128),
+    "short": spec.Short(-32_768),
+    "int": spec.Int(-(2**31)),
     "long": -(2**63),
     "long small": 5,
-    "float": amqp.Float(1.5),
+    "float": spec.Float(1.5),
     "double": -2.25e300,
-    "char": amqp.Char("€"),
+    "char": spec.Char("€"),
     "timestamp": amqp.Timestamp(1_700_000_000_123),
     "uuid": uuid.UUID(int=0x1234_5678_9ABC_DEF0_0011_2233_4455_6677),
     "binary": b"\x00\xff" * 200,
@@ -33,11 +34,11 @@ VALUES: dict[str, Any] = {
     "symbol": amqp.Symbol("amqp:symbol"),
     "list": [1, "two", [], [[3]]],
     "map": {"a": 1, "b": {"c": None}},
-    "array": amqp.Array([1, 2, 3]),
-    "symbols": amqp.Array([amqp.Symbol("en"), amqp.Symbol("de")]),
-    "decimal32": amqp.Decimal32.from_decimal("12.5"),
-    "decimal64": amqp.Decimal64.from_decimal("-0.001"),
-    "decimal128": amqp.Decimal128.from_decimal("123456789012345678901234567890"),
+    "array": spec.Array([1, 2, 3]),
+    "symbols": spec.Array([amqp.Symbol("en"), amqp.Symbol("de")]),
+    "decimal32": spec.Decimal32.from_decimal("12.5"),
+    "decimal64": spec.Decimal64.from_decimal("-0.001"),
+    "decimal128": spec.Decimal128.from_decimal("123456789012345678901234567890"),
     "described": amqp.Described(amqp.Symbol("example:point"), [1, 2]),
 }
 
@@ -74,7 +75,7 @@ def test_application_properties_and_annotations_of_every_simple_type(exact: Peer
     session = wire.session()
     address = exact.address()
     simple = {
-        name: value for name, value in VALUES.items() if not isinstance(value, (list, dict, amqp.Array, amqp.Described))
+        name: value for name, value in VALUES.items() if not isinstance(value, (list, dict, spec.Array, amqp.Described))
     }
     now = amqp.Timestamp.from_datetime(datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC))
     properties = amqp.Properties(
@@ -83,7 +84,7 @@ def test_application_properties_and_annotations_of_every_simple_type(exact: Peer
         to="there",
         subject="s",
         reply_to="r",
-        correlation_id=amqp.ULong(7),
+        correlation_id=spec.ULong(7),
         content_type=amqp.Symbol("a/b"),
         content_encoding=amqp.Symbol("gzip"),
         absolute_expiry_time=amqp.Timestamp(4_000_000_000_000),
@@ -120,7 +121,7 @@ def test_types_that_rabbitmq_passes_on(rabbitmq: RabbitMQ) -> None:
     # A list of several items as the body, and arrays of most types, end its connection.
     bodies = {name: value for name, value in VALUES.items() if name not in ("list", "array")}
     simple = {
-        name: value for name, value in VALUES.items() if not isinstance(value, (list, dict, amqp.Array, amqp.Described))
+        name: value for name, value in VALUES.items() if not isinstance(value, (list, dict, spec.Array, amqp.Described))
     }
     peer = Peer("rabbitmq", rabbitmq)
     wire = peer.open()

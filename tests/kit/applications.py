@@ -7,7 +7,8 @@ from typing import Any
 
 from amqp_sansio import AuthenticationRequested, Event, OpenRequested
 from amqp_sansio._classic.endpoint.connection import Connection as Classic
-from amqp_sansio.amqp_0_9_1 import ContentReceived, Method, Published, Request
+from amqp_sansio.amqp_0_9_1 import ContentReceived, Published, Request
+from amqp_sansio.amqp_0_9_1.spec import Method
 from amqp_sansio.amqp_1_0 import Connection, Delivery, LinkRequested, SessionRequested, Source, Target
 
 

@@ -10,7 +10,8 @@ from contextlib import asynccontextmanager
 from itertools import chain
 from typing import Any, Final
 
-from amqp_sansio.amqp_0_9_1 import Method, QueueDeclare, Request
+from amqp_sansio.amqp_0_9_1 import Request
+from amqp_sansio.amqp_0_9_1.spec import Method, QueueDeclare
 from amqp_sansio.client.amqp_1_0.client import Client
 from amqp_sansio.client.classic.client import ChannelState
 from amqp_sansio.events import Event

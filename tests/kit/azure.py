@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.sasl import Anonymous
 from amqp_sansio_azure import AzureNamespace, settings_for
 from amqp_sansio_azure.servicebus import Options, Queue, ServiceBusNamespace
@@ -58,7 +59,7 @@ class User(PlainUser):
         """Ask an entity's management; return the status, the body, and the condition."""
         pair = Pair(self, f"{entity}/$management")
         name = operation if ":" in operation else MANAGEMENT + operation
-        reply = pair.ask(name, body, **{"com.microsoft:server-timeout": amqp.UInt(60_000), **properties})
+        reply = pair.ask(name, body, **{"com.microsoft:server-timeout": spec.UInt(60_000), **properties})
         pair.sender.session.close()
         told: Mapping[str, Any] = reply.application_properties
         return int(told["statusCode"]), reply.body, str(told.get("errorCondition", ""))

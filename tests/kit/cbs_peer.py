@@ -6,16 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from amqp_sansio.amqp_1_0 import (
-    Delivery,
-    Int,
-    LinkClosed,
-    LinkRequested,
-    Message,
-    Properties,
-    Receiver,
-    SessionRequested,
-)
+from amqp_sansio.amqp_1_0 import Delivery, LinkClosed, LinkRequested, Message, Properties, Receiver, SessionRequested
+from amqp_sansio.amqp_1_0.spec import Int
 from amqp_sansio.client.amqp_1_0.cbs import Audience, Token, entity_of
 
 MARK: Final = "t0ken-text"

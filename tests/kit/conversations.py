@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.capture import Segment
 from tests.kit import driving_1_0, driving_classic, talk_0_10
 from tests.kit.driving import Driver, operations_of
@@ -62,17 +63,17 @@ def _talk_0_10(seed: int) -> Arrivals:
             talk.server(talk_0_10.transfer("d", body, accept_mode=0))
             given += 1
         elif way == 3 and given:
-            talk.client(amqp.MessageAccept(amqp.SequenceSet.of(chance.randrange(given))))
+            talk.client(spec.MessageAccept(amqp.SequenceSet.of(chance.randrange(given))))
             sent += 1
         elif way == 4:
-            talk.client(amqp.QueueQuery("q"))
-            talk.server(amqp.ExecutionResult(sent, amqp.QueueQueryResult("q")), talk_0_10.completed(sent))
+            talk.client(spec.QueueQuery("q"))
+            talk.server(spec.ExecutionResult(sent, spec.QueueQueryResult("q")), talk_0_10.completed(sent))
             sent, given = sent + 1, given + 1
         elif sent > asked:
             talk.server(talk_0_10.completed(*range(asked, sent)))
             asked = sent
-    talk.client(amqp.SessionDetach(b"s")).server(amqp.SessionDetached(b"s", 0))
-    talk.client(amqp.ConnectionClose(200, "done")).server(amqp.ConnectionCloseOk())
+    talk.client(spec.SessionDetach(b"s")).server(spec.SessionDetached(b"s", 0))
+    talk.client(spec.ConnectionClose(200, "done")).server(spec.ConnectionCloseOk())
     return [(sender, what) for sender, what in talk.arrivals if isinstance(what, bytes)]
 
 

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from amqp_sansio import AuthenticationRequested, Event, LocalProtocolError, OpenRequested, Pending
-from amqp_sansio.amqp_1_0 import Accepted, Coordinator, Message, Properties, Received, Source
+from amqp_sansio.amqp_1_0 import Accepted, Message, Properties, Source
 from amqp_sansio.amqp_1_0.endpoint.config import Config
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.amqp_1_0.endpoint.events import Delivery, LinkRequested, SessionRequested
+from amqp_sansio.amqp_1_0.spec import Coordinator, Received
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
 from tests.kit import driving

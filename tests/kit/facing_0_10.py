@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from amqp_sansio import By, Failed, RemoteProtocolError, Scope
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
 from tests.kit import facing
@@ -117,7 +118,7 @@ class Facing(facing.Facing[amqp.Connection]):
         """An attached endpoint with the subscription "d", whose id is 0; a client has granted no credit yet."""
         facing = cls.attached(side, config, **options)
         if side is CLIENT:
-            facing.session.call(amqp.MessageSubscribe("q", "d", 0, 0))
+            facing.session.call(spec.MessageSubscribe("q", "d", 0, 0))
             facing.feed(completed(0))
         else:
             facing.feed(subscribe())

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from amqp_sansio import By, CloseHint, RemoteProtocolError
 from amqp_sansio._core.sasl_exchange import configured_mechanisms
-from amqp_sansio.amqp_1_0 import Config, Connection, Open, SaslMechanisms, Symbol
+from amqp_sansio.amqp_1_0 import Config, Connection, Symbol
+from amqp_sansio.amqp_1_0.spec import Open, SaslMechanisms
 from amqp_sansio.endpoint import Side
 from tests.kit import facing
 from tests.kit.facing import CLIENT, SERVER

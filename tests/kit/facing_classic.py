@@ -23,7 +23,8 @@ from amqp_sansio import (
 from amqp_sansio._classic.codec.dialect import Dialect, default_dialect, get_dialect
 from amqp_sansio._classic.codec.table import RABBIT
 from amqp_sansio._classic.endpoint.connection import Connection
-from amqp_sansio.amqp_0_9_1 import Config, Method
+from amqp_sansio.amqp_0_9_1 import Config
+from amqp_sansio.amqp_0_9_1.spec import Method
 from amqp_sansio.endpoint import Side
 from tests.kit import facing
 from tests.kit.applications import Server

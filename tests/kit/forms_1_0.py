@@ -6,6 +6,7 @@ from typing import Any
 
 from amqp_sansio import By, Closed, Failed, RemoteProtocolError, Scope, Settled, Side
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.codec.encode import encode_items
 from amqp_sansio.amqp_1_0.model.harm import Harm
 from amqp_sansio.observer import Observed
@@ -109,7 +110,7 @@ def _links(mapped: Mapped) -> list[amqp.Sender | amqp.Receiver]:
     mapped.get(flow(handle=1, delivery_count=0, link_credit=10))
     senders[0].send(BODY)
     if mapped.end.role is Side.SERVER:
-        mapped.get(attach("control", 2, False, target=amqp.Coordinator()))
+        mapped.get(attach("control", 2, False, target=spec.Coordinator()))
         (asked,) = mapped.of(amqp.LinkRequested)
         link: Any = session.link(asked.link)
         link.accept_attach()
@@ -126,9 +127,9 @@ def _in_login(side: Side, form: Form) -> Told:
         facing = Facing(side, amqp.Config(container_id="e", sasl=Plain("u", "p")))
         facing.feed(b"AMQP\x03\x01\x00\x00")
     if form.type in ("sasl-outcome", "sasl-challenge"):
-        facing.feed(sasl(amqp.SaslMechanisms((amqp.Symbol("PLAIN"),))))
+        facing.feed(sasl(spec.SaslMechanisms((amqp.Symbol("PLAIN"),))))
     if form.type == "sasl-response":
-        facing.feed(sasl(amqp.SaslInit(amqp.Symbol("PLAIN"))))
+        facing.feed(sasl(spec.SaslInit(amqp.Symbol("PLAIN"))))
     facing.feed(sasl(form.octets))
     # Whether the login goes well is another question than whether its frames are read.
     rules = [str(each.error.rule) for each in facing.of(Failed) if isinstance(each.error, RemoteProtocolError)]
@@ -150,7 +151,7 @@ def observed(form: Form) -> Talk10:
     if form.type == "open":
         talk.client(AMQP).server(AMQP)
         talk.client(octets_of(form.octets))
-        return talk.server(amqp.Open("s"))
+        return talk.server(spec.Open("s"))
     talk.open().session().sender("in", handle=0).sender("away", handle=4).receiver("out", handle=1)
     if form.type in _REQUESTS:
         talk.controller(handle=2)
@@ -158,13 +159,13 @@ def observed(form: Form) -> Talk10:
     for handle in (0, 4, 2):
         talk.server(flow(handle=handle, delivery_count=0, link_credit=10))
     talk.client(flow(handle=1, delivery_count=0, link_credit=10))
-    talk.server(frame(amqp.Transfer(1, 0, b"0", 0), BODY))
+    talk.server(frame(spec.Transfer(1, 0, b"0", 0), BODY))
     return talk.client(octets_of(body, int(form.type == "begin"), payload))
 
 
 def beside(talk: Talk10) -> Observed:
     """What the observer tells of a delivery on a link that has nothing to do with the form."""
-    talk.client(frame(amqp.Transfer(4, 7, b"7", 0), amqp.Message(b"hello").encode()))
+    talk.client(frame(spec.Transfer(4, 7, b"7", 0), amqp.Message(b"hello").encode()))
     return talk.last()
 
 

@@ -5,14 +5,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from amqp_sansio import Side
-from amqp_sansio.amqp_0_10 import (
+from amqp_sansio.amqp_0_10 import Connection, DeliveryProperties, MessageProperties, SequenceSet, Session
+from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, CONTROL, HEADER, encode_assembly
+from amqp_sansio.amqp_0_10.codec.record import COMMANDS, CONTROLS, encode_headers
+from amqp_sansio.amqp_0_10.model.session_model import Mode
+from amqp_sansio.amqp_0_10.model.states import Attachment
+from amqp_sansio.amqp_0_10.spec import (
     Acquired,
     Command,
-    Connection,
     ConnectionClose,
     ConnectionHeartbeat,
     Control,
-    DeliveryProperties,
     ExecutionException,
     ExecutionResult,
     ExecutionSync,
@@ -23,7 +26,6 @@ from amqp_sansio.amqp_0_10 import (
     MessageCancel,
     MessageFlow,
     MessageFlush,
-    MessageProperties,
     MessageReject,
     MessageRelease,
     MessageSetFlowMode,
@@ -33,8 +35,6 @@ from amqp_sansio.amqp_0_10 import (
     QueueDelete,
     QueueQuery,
     QueueQueryResult,
-    SequenceSet,
-    Session,
     SessionAttach,
     SessionAttached,
     SessionCommandPoint,
@@ -56,12 +56,7 @@ from amqp_sansio.amqp_0_10 import (
     TxSelect,
     XaResult,
     Xid,
-    encode_headers,
 )
-from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, CONTROL, HEADER, encode_assembly
-from amqp_sansio.amqp_0_10.codec.record import COMMANDS, CONTROLS
-from amqp_sansio.amqp_0_10.model.session_model import Mode
-from amqp_sansio.amqp_0_10.model.states import Attachment
 from tests.kit.choices import Choices
 from tests.kit.hostile_1_0 import NUMBERS
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.codec.message import AmqpValue
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.amqp_1_0.model import states
@@ -23,12 +24,12 @@ STATES: tuple[Any, ...] = (
     amqp.Released(),
     amqp.Rejected(amqp.Error(amqp.Symbol("x:no"), "why")),
     amqp.Modified(True, False, {amqp.Symbol("a"): 1}),
-    amqp.Received(0, 0),
-    amqp.Received(2, 5),
-    amqp.Received(0xFFFF_FFFF, 0xFFFF_FFFF),
-    amqp.Declared(b"t"),
-    amqp.TransactionalState(b"t"),
-    amqp.TransactionalState(b"t", amqp.Accepted()),
+    amqp.spec.Received(0, 0),
+    amqp.spec.Received(2, 5),
+    amqp.spec.Received(0xFFFF_FFFF, 0xFFFF_FFFF),
+    spec.Declared(b"t"),
+    spec.TransactionalState(b"t"),
+    spec.TransactionalState(b"t", amqp.Accepted()),
     amqp.Described(amqp.Symbol("x:own"), [1]),
 )
 TERMINI: tuple[Any, ...] = (None, "q", "q", "q", "dynamic", "coordinator", "other")
@@ -37,7 +38,7 @@ PAYLOADS = (
     amqp.Message(b"x").encode(),
     amqp.Message(b"y" * 300).encode(),
     amqp.Message("text").encode(),
-    amqp.Message(AmqpValue(amqp.Discharge(b"t"))).encode(),
+    amqp.Message(AmqpValue(spec.Discharge(b"t"))).encode(),
     b"\x00\x53\x75\xa0\x05ab",
     b"\xff",
 )
@@ -160,7 +161,7 @@ class Peer:
             remote = choices.of(CHANNELS)
         window, handle_max = choices.of((50, 50, 50, 50, 0, 1, 0xFFFF_FFFF)), choices.of((0xFFFF_FFFF, 1, 7))
         return (
-            amqp.Begin(
+            spec.Begin(
                 remote_channel=remote,
                 next_outgoing_id=self._number(),
                 incoming_window=window,
@@ -180,7 +181,7 @@ class Peer:
             case "dynamic":
                 return kind(dynamic=True)
             case "coordinator" if kind is amqp.Target:
-                return amqp.Coordinator()
+                return spec.Coordinator()
             case address:
                 return kind(address)
 
@@ -191,7 +192,7 @@ class Peer:
             unsettled = {choices.of(TAGS): choices.of(self.states) for _ in range(choices.below(4))}
         receives = choices.below(2) == 1
         return (
-            amqp.Attach(
+            spec.Attach(
                 self._name(),
                 self._free_handle(),
                 receives,
@@ -212,7 +213,7 @@ class Peer:
         handle = None if choices.below(4) == 0 else self._handle()
         of_link = handle is not None or choices.below(64) == 63
         return (
-            amqp.Flow(
+            spec.Flow(
                 next_incoming_id=self._incoming_id(),
                 incoming_window=choices.of((50, 1, *NUMBERS)),
                 next_outgoing_id=self._number(),
@@ -238,7 +239,7 @@ class Peer:
             tag = choices.of((None, *TAGS))
         self.handle = choices.of(self._with_credit() or HANDLES)
         return (
-            amqp.Transfer(
+            spec.Transfer(
                 self.handle,
                 delivery_id,
                 tag,
@@ -260,19 +261,19 @@ class Peer:
         last = choices.of((None, None, first, (first + 2) & 0xFFFF_FFFF))
         if choices.rarely():
             last = self._number()
-        return amqp.Disposition(role, first, last, choices.below(2) == 1, choices.of(self.states)), b""
+        return spec.Disposition(role, first, last, choices.below(2) == 1, choices.of(self.states)), b""
 
     def _detach(self) -> tuple[Any, bytes]:
         choices = self.choices
-        return amqp.Detach(self._handle(), choices.below(2) == 1, choices.of(ERRORS)), b""
+        return spec.Detach(self._handle(), choices.below(2) == 1, choices.of(ERRORS)), b""
 
     def _end(self) -> tuple[Any, bytes]:
-        return amqp.End(self.choices.of(ERRORS)), b""
+        return spec.End(self.choices.of(ERRORS)), b""
 
     def _close(self) -> tuple[Any, bytes]:
         if self.choices.below(16):
             return self._attach()
-        return amqp.Close(self.choices.of(ERRORS)), b""
+        return spec.Close(self.choices.of(ERRORS)), b""
 
 
 def _may_send(link: Any) -> bool:

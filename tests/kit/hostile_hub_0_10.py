@@ -4,10 +4,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from amqp_sansio.amqp_0_10 import (
+from amqp_sansio.amqp_0_10 import DeliveryProperties, MessageProperties
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
+from amqp_sansio.amqp_0_10.model.dtx_states import Branch
+from amqp_sansio.amqp_0_10.model.session_model import Mode
+from amqp_sansio.amqp_0_10.spec import (
     Command,
     ConnectionClose,
-    DeliveryProperties,
     DtxCommit,
     DtxEnd,
     DtxForget,
@@ -39,7 +42,6 @@ from amqp_sansio.amqp_0_10 import (
     MessageCancel,
     MessageFlow,
     MessageFlush,
-    MessageProperties,
     MessageReject,
     MessageRelease,
     MessageResume,
@@ -62,10 +64,7 @@ from amqp_sansio.amqp_0_10 import (
     TxCommit,
     TxRollback,
     TxSelect,
-    encode_headers,
 )
-from amqp_sansio.amqp_0_10.model.dtx_states import Branch
-from amqp_sansio.amqp_0_10.model.session_model import Mode
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import Register, register_of
 from amqp_sansio.broker.model.vhost import VirtualHost
 from tests.kit.choices import Choices

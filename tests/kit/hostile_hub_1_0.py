@@ -4,6 +4,7 @@
 from typing import Any
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.codec import conditions
 from amqp_sansio.amqp_1_0.model import states
 from amqp_sansio.broker.frontends.amqp_1_0.frontend import Frontend_1_0
@@ -20,9 +21,9 @@ POLICIES = tuple([amqp.Symbol(each) for each in ("session-end", "link-detach", "
 WRONG = ("/queues/", "/nope/x", "/queues/%zz", "", "nope", "/exchanges/nope/k", "/queues/nope", "/exchanges//k")
 LIFETIMES: tuple[Any, ...] = (
     None,
-    amqp.DeleteOnNoLinks(),
-    amqp.DeleteOnNoMessages(),
-    amqp.DeleteOnNoLinksOrMessages(),
+    spec.DeleteOnNoLinks(),
+    spec.DeleteOnNoMessages(),
+    spec.DeleteOnNoLinksOrMessages(),
     5,
 )
 FILTERS: tuple[Any, ...] = (
@@ -36,7 +37,7 @@ FILTERS: tuple[Any, ...] = (
 REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("PUT", "/queues/h1", {}),
     ("PUT", "/queues/h2", {"auto_delete": True, "durable": False}),
-    ("PUT", "/queues/h3", {"exclusive": True, "arguments": {"x-max-length": amqp.ULong(2)}}),
+    ("PUT", "/queues/h3", {"exclusive": True, "arguments": {"x-max-length": spec.ULong(2)}}),
     ("GET", "/queues/shared", None),
     ("DELETE", "/queues/h1", None),
     ("DELETE", "/queues/h2/messages", None),
@@ -92,11 +93,11 @@ class HubPeer(Peer):
             amqp.Rejected(),
             amqp.Modified(True, False, {amqp.Symbol("a"): 1}),
             amqp.Modified(undeliverable_here=True),
-            amqp.Received(0, 0),
-            amqp.TransactionalState(txn_id, amqp.Accepted()),
-            amqp.TransactionalState(txn_id, amqp.Accepted()),
-            amqp.TransactionalState(txn_id, amqp.Released()),
-            amqp.TransactionalState(txn_id),
+            amqp.spec.Received(0, 0),
+            spec.TransactionalState(txn_id, amqp.Accepted()),
+            spec.TransactionalState(txn_id, amqp.Accepted()),
+            spec.TransactionalState(txn_id, amqp.Released()),
+            spec.TransactionalState(txn_id),
             amqp.Described(amqp.Symbol("x:own"), [1]),
         )
 
@@ -122,7 +123,7 @@ class HubPeer(Peer):
                 if lacking:
                     self.session = session
                     handle = choices.of(lacking)
-                    flow = amqp.Flow(
+                    flow = spec.Flow(
                         next_incoming_id=self._incoming_id(),
                         incoming_window=50,
                         next_outgoing_id=0,
@@ -151,12 +152,12 @@ class HubPeer(Peer):
         if place in front.management.requests:
             method, path, body = choices.of(REQUESTS)
             told = amqp.Properties(
-                message_id=amqp.ULong(7), to=path, subject=method, reply_to="$me" if choices.below(16) else "elsewhere"
+                message_id=spec.ULong(7), to=path, subject=method, reply_to="$me" if choices.below(16) else "elsewhere"
             )
             return amqp.Message(amqp.AmqpValue(body), properties=told).encode()
         if choices.below(2):
-            return amqp.Message(amqp.AmqpValue(amqp.Declare())).encode()
-        return amqp.Message(amqp.AmqpValue(amqp.Discharge(self.txn_id(), choices.below(3) == 2))).encode()
+            return amqp.Message(amqp.AmqpValue(spec.Declare())).encode()
+        return amqp.Message(amqp.AmqpValue(spec.Discharge(self.txn_id(), choices.below(3) == 2))).encode()
 
     # Links.
 
@@ -198,7 +199,7 @@ class HubPeer(Peer):
                 properties = None if lifetime is None else {amqp.Symbol("lifetime-policy"): lifetime}
                 return kind(dynamic=True, dynamic_node_properties=properties)
             case 3 if kind is amqp.Target:
-                return amqp.Coordinator()
+                return spec.Coordinator()
             case 4 if kind is amqp.Target:
                 return amqp.Target()
             case 5 if kind is amqp.Source:
@@ -255,14 +256,14 @@ class One(Hostile):
     def login(self) -> list[bytes]:
         """As the user "other"."""
         container = self.choices.of(("one", "two"))
-        login = sasl(amqp.SaslInit(amqp.Symbol("PLAIN"), b"\0other\0other"))
-        opening = amqp.Open(container, max_frame_size=self.choices.of((FRAME_SIZE, 512)), channel_max=2)
+        login = sasl(spec.SaslInit(amqp.Symbol("PLAIN"), b"\0other\0other"))
+        opening = spec.Open(container, max_frame_size=self.choices.of((FRAME_SIZE, 512)), channel_max=2)
         return [SASL_HEADER, login, AMQP_HEADER, octets_of(opening)]
 
     def frames(self, engine: Any) -> bytes:
         """What its peer makes up."""
         if not engine.is_open:
-            return AMQP_HEADER if self.choices.below(2) else octets_of(amqp.Open("x"))
+            return AMQP_HEADER if self.choices.below(2) else octets_of(spec.Open("x"))
         self.peer.face(engine)
         return self.peer.octets()
 
@@ -284,7 +285,7 @@ def _check_words(sent: Sent) -> None:
     if error is not None:
         assert str(error.condition) in CONDITIONS, error
         assert error.description, error
-    assert sent.header or sent.body is None or sent.kind or isinstance(sent.body, amqp.Performative)
+    assert sent.header or sent.body is None or sent.kind or isinstance(sent.body, spec.Performative)
 
 
 WORDS = Words(KIT_1_0, opened="open", close="close", close_ok="close", check=_check_words)

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from amqp_sansio import AMQP_0_8, AMQP_0_10, AMQP_1_0, CodecError, Version
-from amqp_sansio.amqp_0_10 import QueueDeclare
+from amqp_sansio.amqp_0_10.spec import QueueDeclare
 
 Steps = Generator[tuple[str, Callable[[], Any]], Any, None]
 """Gives the name and the call of each step, and takes the call's result, None for one that failed."""

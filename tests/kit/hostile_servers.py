@@ -14,7 +14,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, CodecError, Limits, Version
 from amqp_sansio._classic.codec.dialect import default_dialect
 from amqp_sansio._classic.codec.table import RABBIT
-from amqp_sansio.amqp_0_9_1 import Method, Table
+from amqp_sansio.amqp_0_9_1 import Table
+from amqp_sansio.amqp_0_9_1.spec import Method
 from amqp_sansio.amqp_0_10.codec.frames import encode_assembly
 from amqp_sansio.amqp_0_10.codec.record import COMMANDS, CONTROLS, Command
 from amqp_sansio.amqp_1_0 import Accepted, Error, Source, Symbol, Target

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from amqp_sansio.testing.simulate import Line, World
+from amqp_sansio.testing.simulate import World
+from amqp_sansio.testing.simulate.network import Line
 from tests.kit.hostile_servers import Act, Deafen, HostileServer, Send, Wait
 
 LATENCY: Final = 0.01

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from amqp_sansio import Closed, Event, Failed, Pending, RemoteProtocolError
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.broker import Settings
 from amqp_sansio.sasl import ClientMechanism, Plain
 from tests.kit import hub
@@ -45,7 +46,7 @@ class User(hub.User[amqp.Connection], Sessions):
         found: R = handle.result
         return found
 
-    def refused(self, session: amqp.Session, command: amqp.Command[Any], message: amqp.Message | None = None) -> int:
+    def refused(self, session: amqp.Session, command: spec.Command[Any], message: amqp.Message | None = None) -> int:
         """The code of the exception that a command ends its session with."""
         session.call(command, message)
         return self.code_of(session)
@@ -80,14 +81,14 @@ class User(hub.User[amqp.Connection], Sessions):
 
     def queue(self, session: amqp.Session, name: str, *keys: tuple[str, str], **options: Any) -> str:
         """Declare a queue and bind it to exchanges with keys."""
-        self.call(session, amqp.QueueDeclare(name, **options))
+        self.call(session, spec.QueueDeclare(name, **options))
         for exchange, key in keys:
-            self.call(session, amqp.ExchangeBind(name, exchange, key))
+            self.call(session, spec.ExchangeBind(name, exchange, key))
         return name
 
     def depth(self, session: amqp.Session, queue: str) -> int | None:
         """How many messages are available; None for a queue that doesn't exist."""
-        return self.call(session, amqp.QueueQuery(queue)).message_count
+        return self.call(session, spec.QueueQuery(queue)).message_count
 
     def commands(self, kind: type[Any]) -> list[amqp.CommandReceived]:
         """Take the commands of a class that have come."""

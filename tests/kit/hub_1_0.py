@@ -6,6 +6,7 @@ from typing import Any
 
 from amqp_sansio import Event
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.broker import Namespace
 from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.model.commands import Bind, DeclareExchange, DeclareQueue, OpenOwner, Publish
@@ -76,7 +77,7 @@ class User(hub.User[amqp.Connection]):
         return [each.result if each.done else None for each in handles]
 
     def controller(self, session: amqp.Session) -> amqp.Controller:
-        return amqp.Controller(self.sender(amqp.Coordinator(), session))
+        return amqp.Controller(self.sender(spec.Coordinator(), session))
 
     def declare(self, controller: amqp.Controller) -> bytes:
         """Begin a transaction."""
@@ -159,4 +160,4 @@ class World(hub.World[User]):
 
 
 def browsing(address: str, **options: Any) -> amqp.Source:
-    return amqp.Source(address, distribution_mode=amqp.conditions.COPY, **options)
+    return amqp.Source(address, distribution_mode=amqp.spec.conditions.COPY, **options)

@@ -8,6 +8,7 @@ from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Closed, Scope, Version
 from amqp_sansio import amqp_0_9_1 as amqp
 from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio._classic.endpoint.connection import Connection
+from amqp_sansio.amqp_0_9_1 import spec
 from amqp_sansio.broker import Settings
 from amqp_sansio.endpoint import Side
 from amqp_sansio.events import CloseReport
@@ -138,7 +139,7 @@ class Talk:
     def get(self, queue: str = "", **fields: Any) -> Any:
         """Fetch a message; None when there is none."""
         found = self.call("basic.get", queue=queue, **fields)
-        return None if isinstance(found, amqp.BasicGetEmpty) else found
+        return None if isinstance(found, spec.BasicGetEmpty) else found
 
     def deliveries(self) -> list[amqp.Delivery]:
         """What was delivered since the last time."""

@@ -27,8 +27,9 @@ from amqp_sansio.amqp_0_9_1 import ConsumerCancelled, Delivery
 from amqp_sansio.amqp_0_10 import Config as TenConfig
 from amqp_sansio.amqp_0_10 import Connection as TenConnection
 from amqp_sansio.amqp_0_10 import CreditChanged as TenCredit
-from amqp_sansio.amqp_0_10 import ExecutionError, MessageReceived, MessageSubscribe, QueueDeclare, SessionClosed
+from amqp_sansio.amqp_0_10 import ExecutionError, MessageReceived, SessionClosed
 from amqp_sansio.amqp_0_10 import Message as TenMessage
+from amqp_sansio.amqp_0_10.spec import MessageSubscribe, QueueDeclare
 from amqp_sansio.amqp_1_0 import Accepted as OneAccepted
 from amqp_sansio.amqp_1_0 import Config as OneConfig
 from amqp_sansio.amqp_1_0 import Connection as OneConnection

@@ -6,47 +6,48 @@ from typing import Any
 
 from amqp_sansio import By, Closed, RemoteProtocolError, Scope, Side
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from tests.kit.facing_1_0 import Facing
 from tests.kit.octets_1_0 import octets_of
 
 WINDOW = 2048
 
 
-def begin(remote_channel: int | None = 0, **changes: Any) -> amqp.Begin:
+def begin(remote_channel: int | None = 0, **changes: Any) -> spec.Begin:
     """The peer's begin, as an answer to channel 0."""
     fields: dict[str, Any] = {"next_outgoing_id": 0, "incoming_window": WINDOW, "outgoing_window": WINDOW}
-    return amqp.Begin(remote_channel, **{**fields, **changes})
+    return spec.Begin(remote_channel, **{**fields, **changes})
 
 
-def flow(**changes: Any) -> amqp.Flow:
+def flow(**changes: Any) -> spec.Flow:
     fields: dict[str, Any] = {
         "next_incoming_id": 0,
         "incoming_window": WINDOW,
         "next_outgoing_id": 0,
         "outgoing_window": WINDOW,
     }
-    return amqp.Flow(**{**fields, **changes})
+    return spec.Flow(**{**fields, **changes})
 
 
-def link_flow(credit: int, count: int | None = 0, **changes: Any) -> amqp.Flow:
+def link_flow(credit: int, count: int | None = 0, **changes: Any) -> spec.Flow:
     """The peer's flow for the link with handle 0, as its receiver."""
     return flow(handle=0, delivery_count=count, link_credit=credit, **changes)
 
 
-def attach(name: str, handle: int, role: bool, **changes: Any) -> amqp.Attach:
+def attach(name: str, handle: int, role: bool, **changes: Any) -> spec.Attach:
     """The peer's attach: a receiver when `role`, with termini."""
     fields: dict[str, Any] = {
         "source": amqp.Source(address="source"),
         "target": amqp.Target(address="target"),
         "initial_delivery_count": None if role else 0,
     }
-    return amqp.Attach(name, handle, role, **{**fields, **changes})
+    return spec.Attach(name, handle, role, **{**fields, **changes})
 
 
-def transfer(number: int, *, handle: int = 0, **changes: Any) -> amqp.Transfer:
+def transfer(number: int, *, handle: int = 0, **changes: Any) -> spec.Transfer:
     """The first transfer of the peer's delivery `number`."""
     fields: dict[str, Any] = {"delivery_id": number, "delivery_tag": bytes([number]), "message_format": 0}
-    return amqp.Transfer(handle, **{**fields, **changes})
+    return spec.Transfer(handle, **{**fields, **changes})
 
 
 BODY = b"\x00\x53\x77\x41"
@@ -66,7 +67,7 @@ class Mapped(Facing):
         *,
         config: amqp.Config | None = None,
         channel: int = 0,
-        peer: amqp.Open | None = None,
+        peer: spec.Open | None = None,
         **changes: Any,
     ) -> Mapped:
         """Begin the session; `peer` is the peer's open, `changes` are for its begin."""
@@ -93,7 +94,7 @@ class Mapped(Facing):
         """As if the peer's max-frame-size were this."""
         self.inside._sessions.transport.max_frame = octets
 
-    def get(self, frame: amqp.Composite, payload: bytes = b"") -> list[Any]:
+    def get(self, frame: spec.Composite, payload: bytes = b"") -> list[Any]:
         """A frame of the peer on the session's channel; gives the new events."""
         return list(self.feed(octets_of(frame, self.channel, payload)))
 
@@ -131,12 +132,12 @@ class Mapped(Facing):
         error = self.fault(Scope.LINK, rule, amqp.LinkFailed)
         assert error.condition == condition, error
         detach = self.frames()[-1]
-        assert isinstance(detach, amqp.Detach)
+        assert isinstance(detach, spec.Detach)
         assert detach.closed
         assert detach.error is not None
         assert detach.error.condition == condition
         self.forget()
-        self.get(amqp.Detach(0, True))
+        self.get(spec.Detach(0, True))
         (closed,) = self.of(amqp.LinkClosed)
         assert (closed.report.by, closed.report.condition) == (By.LOCAL, condition)
         assert self.session.is_open
@@ -149,14 +150,14 @@ class Mapped(Facing):
         error = self.fault(Scope.SESSION, rule)
         assert error.condition == condition, error
         end = self.frames()[-1]
-        assert isinstance(end, amqp.End)
+        assert isinstance(end, spec.End)
         assert end.error is not None
         assert end.error.condition == condition
         self.forget()
         # Until its end comes, nothing of the peer counts (part 2 section 2.5.4).
         self.get(flow(next_incoming_id=None))
         assert not self.events
-        self.get(amqp.End())
+        self.get(spec.End())
         closed = self.of(Closed)[-1]
         assert (closed.scope, closed.report.by, closed.report.condition) == (Scope.SESSION, By.LOCAL, condition)
         assert self.end.is_open

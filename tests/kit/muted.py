@@ -57,18 +57,18 @@ CUTS: Final[Mapping[str, Cut]] = {"0-8": cut_classic, "0-9-1": cut_classic, "0-1
 
 def end_classic(octets: bytes) -> bytes:
     """channel.close on the channel of a frame."""
-    close = amqp_0_9_1.ChannelClose(404, "no", 0, 0)
+    close = amqp_0_9_1.spec.ChannelClose(404, "no", 0, 0)
     return method_frame(int.from_bytes(octets[1:3]), close)
 
 
 def end_0_10(octets: bytes) -> bytes:
     """session.detached on the channel of a frame."""
-    return frame_0_10(amqp_0_10.SessionDetached(b"", 3).encode_assembly(), channel=int.from_bytes(octets[6:8]))
+    return frame_0_10(amqp_0_10.spec.SessionDetached(b"", 3).encode_assembly(), channel=int.from_bytes(octets[6:8]))
 
 
 def end_1_0(octets: bytes) -> bytes:
     """End with an error on the channel of a frame."""
-    return frame_1_0(amqp_1_0.End(amqp_1_0.Error("amqp:internal-error")), int.from_bytes(octets[6:8]))
+    return frame_1_0(amqp_1_0.spec.End(amqp_1_0.Error("amqp:internal-error")), int.from_bytes(octets[6:8]))
 
 
 ENDS: Final[Mapping[str, Callable[[bytes], bytes]]] = {

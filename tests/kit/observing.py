@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, NEED_DATA, Limits, Side, Version
-from amqp_sansio.amqp_0_8 import RABBIT as RABBIT_0_8
-from amqp_sansio.amqp_0_9_1 import RABBIT, BasicProperties, Method
+from amqp_sansio.amqp_0_8.spec import RABBIT as RABBIT_0_8
+from amqp_sansio.amqp_0_9_1 import BasicProperties
+from amqp_sansio.amqp_0_9_1.spec import RABBIT, Method
 from amqp_sansio.capture import (
     ConnectionEnd,
     ConnectionStart,

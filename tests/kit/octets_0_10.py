@@ -3,7 +3,8 @@
 from struct import Struct, pack
 from typing import Any
 
-from amqp_sansio.amqp_0_10 import Headers, decode_command, decode_control
+from amqp_sansio.amqp_0_10 import Headers
+from amqp_sansio.amqp_0_10.codec.record import decode_command, decode_control
 
 HEADER = b"AMQP\x01\x01\x00\x0a"
 _FRAME = Struct(">BBHBBHI")

@@ -3,8 +3,9 @@
 from struct import Struct
 from typing import Any
 
-from amqp_sansio.amqp_1_0 import Close, Composite, Open, decode_frame_body
+from amqp_sansio.amqp_1_0.codec.composite import decode_frame_body
 from amqp_sansio.amqp_1_0.codec.odd import OddRecord
+from amqp_sansio.amqp_1_0.spec import Close, Composite, Open
 
 AMQP_HEADER = b"AMQP\x00\x01\x00\x00"
 TLS_HEADER = b"AMQP\x02\x01\x00\x00"

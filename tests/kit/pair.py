@@ -11,7 +11,7 @@ from types import MethodType
 from typing import Any, Final, Generic, Protocol, Self, cast
 
 from amqp_sansio import CloseHint, Event, Pending, Signal
-from amqp_sansio.amqp_0_10 import Struct
+from amqp_sansio.amqp_0_10.spec import Struct
 from amqp_sansio.endpoint import Side
 from tests.kit.versions import Application, C, VersionKit
 

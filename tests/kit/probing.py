@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from amqp_sansio_probe import Opener, Transport, Unusable
+from amqp_sansio_probe import Opener, Transport
 from amqp_sansio_probe.memory import START
 from amqp_sansio_probe.memory import HubServer as HubServer
+from amqp_sansio_probe.verdicts import Unusable
 
 Says = Callable[[bytes], tuple[bytes, bool]]
 """What a scripted server says to all octets so far, and whether it ends the connection then."""

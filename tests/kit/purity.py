@@ -29,6 +29,7 @@ from amqp_sansio import (
     amqp_1_0,
 )
 from amqp_sansio.amqp_0_9_1 import BasicProperties
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain, ScramSha256, scram_keys
 from tests.kit import pair_0_10, pair_1_0, pair_classic
@@ -146,10 +147,10 @@ def use_0_10() -> list[str]:
     session, other = ends.sessions()
     headers = {f"key-{number}": number for number in range(20)}
     session.transfer("", amqp_0_10.Message(bytes(100_000), routing_key="q", application_headers=headers))
-    session.call(amqp_0_10.QueueDeclare("q", arguments=headers))
-    session.call(amqp_0_10.MessageSubscribe("q", "d", 0, 0))
+    session.call(spec.QueueDeclare("q", arguments=headers))
+    session.call(spec.MessageSubscribe("q", "d", 0, 0))
     for unit in (0, 1):
-        session.call(amqp_0_10.MessageFlow("d", unit, None))
+        session.call(spec.MessageFlow("d", unit, None))
     ends.pump()
     other.transfer("d", b"x")
     for number in other.incomplete:

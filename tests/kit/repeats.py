@@ -301,8 +301,14 @@ def _given_0_10(random: Random) -> bytes:
     return talk_0_10.transfer("d", b"x" * random.randrange(1, 3), accept_mode=mode)
 
 
-def _accepted_0_10(random: Random) -> ten.Command[Any]:
-    kinds = (ten.MessageAccept, ten.MessageAccept, ten.MessageReject, ten.MessageRelease, ten.MessageAcquire)
+def _accepted_0_10(random: Random) -> ten.spec.Command[Any]:
+    kinds = (
+        ten.spec.MessageAccept,
+        ten.spec.MessageAccept,
+        ten.spec.MessageReject,
+        ten.spec.MessageRelease,
+        ten.spec.MessageAcquire,
+    )
     return random.choice(kinds)(_ids(random))
 
 
@@ -311,12 +317,12 @@ def _either(talk: Conversation, random: Random, what: Any) -> None:
 
 
 def _resubscribe(talk: Talk010, random: Random) -> None:
-    talk.client(ten.MessageCancel("d"))
+    talk.client(ten.spec.MessageCancel("d"))
     talk.subscribe(accept_mode=random.randrange(2))
 
 
 def _reattach_0_10(talk: Talk010, random: Random) -> None:
-    talk.client(ten.SessionDetach(b"s")).server(ten.SessionDetached(b"s", 0))
+    talk.client(ten.spec.SessionDetach(b"s")).server(ten.spec.SessionDetached(b"s", 0))
     talk.session(number=random.choice(SERIALS))
 
 
@@ -324,10 +330,10 @@ _TEN: Final[dict[str, Callable[[Talk010, Random], object]]] = {
     "given": lambda talk, random: talk.server(_given_0_10(random)),
     "sent": lambda talk, random: talk.client(talk_0_10.transfer("amq.direct", b"p", accept_mode=1)),
     "accept": lambda talk, random: talk.client(_accepted_0_10(random)),
-    "point": lambda talk, random: _either(talk, random, ten.SessionCommandPoint(random.choice(SERIALS), 0)),
-    "completed": lambda talk, random: _either(talk, random, ten.SessionCompleted(_ids(random))),
-    "confirmed": lambda talk, random: _either(talk, random, ten.SessionConfirmed(_ids(random))),
-    "known": lambda talk, random: _either(talk, random, ten.SessionKnownCompleted(_ids(random))),
+    "point": lambda talk, random: _either(talk, random, ten.spec.SessionCommandPoint(random.choice(SERIALS), 0)),
+    "completed": lambda talk, random: _either(talk, random, ten.spec.SessionCompleted(_ids(random))),
+    "confirmed": lambda talk, random: _either(talk, random, ten.spec.SessionConfirmed(_ids(random))),
+    "known": lambda talk, random: _either(talk, random, ten.spec.SessionKnownCompleted(_ids(random))),
     "subscribe": _resubscribe,
     "reattach": _reattach_0_10,
     "gap": lambda talk, random: talk.gap(random.choice(("client", "server")), 5) if random.random() < 0.2 else None,
@@ -355,9 +361,9 @@ def faced_0_10(random: Random) -> list[object]:
             case "sent":
                 session.transfer("amq.direct", ten.Message(b"p"))
             case _:
-                kinds = (ten.SessionCompleted, ten.SessionConfirmed, ten.SessionKnownCompleted)
+                kinds = (ten.spec.SessionCompleted, ten.spec.SessionConfirmed, ten.spec.SessionKnownCompleted)
                 own = ten.SequenceSet.of(random.randrange(5))
-                point = ten.SessionCommandPoint(random.choice(SERIALS), 0)
+                point = ten.spec.SessionCommandPoint(random.choice(SERIALS), 0)
                 controls = (*(kind(random.choice((own, _ids(random)))) for kind in kinds), point)
                 facing.feed(talk_0_10.frames(random.choice(controls)))
 
@@ -386,8 +392,8 @@ def observed_1_0(random: Random) -> list[object]:
     return _seen(talk_1_0_at_random(random), random)
 
 
-def _begin_1_0(random: Random, remote: int | None = None) -> one.Begin:
-    return one.Begin(remote, next_outgoing_id=random.choice(SERIALS), incoming_window=1000, outgoing_window=1000)
+def _begin_1_0(random: Random, remote: int | None = None) -> one.spec.Begin:
+    return one.spec.Begin(remote, next_outgoing_id=random.choice(SERIALS), incoming_window=1000, outgoing_window=1000)
 
 
 def _transfer_1_0(random: Random, handle: int) -> bytes:
@@ -400,7 +406,7 @@ def _transfer_1_0(random: Random, handle: int) -> bytes:
     )
 
 
-def _settle_1_0(random: Random) -> one.Disposition:
+def _settle_1_0(random: Random) -> one.spec.Disposition:
     first = random.choice(SERIALS)
     last = (first + random.randrange(4)) & LAST if random.random() < 0.3 else None
     state = random.choice((one.Accepted(), one.Accepted(), one.Accepted(), None, one.Released()))
@@ -410,7 +416,7 @@ def _settle_1_0(random: Random) -> one.Disposition:
 def _reattach_1_0(talk: Talk10, random: Random) -> None:
     handle = random.randrange(2)
     closed = random.random() < 0.5
-    talk.client(one.Detach(handle, closed)).server(one.Detach(handle, closed))
+    talk.client(one.spec.Detach(handle, closed)).server(one.spec.Detach(handle, closed))
     if handle:
         talk.receiver().client(talk_1_0.credit(1))
     else:
@@ -418,7 +424,7 @@ def _reattach_1_0(talk: Talk10, random: Random) -> None:
 
 
 def _rebegin_1_0(talk: Talk10, random: Random) -> None:
-    talk.client(one.End()).server(one.End()).client(_begin_1_0(random)).server(_begin_1_0(random, 0))
+    talk.client(one.spec.End()).server(one.spec.End()).client(_begin_1_0(random)).server(_begin_1_0(random, 0))
     talk.sender().receiver().server(talk_1_0.credit(0)).client(talk_1_0.credit(1))
 
 
@@ -446,8 +452,8 @@ def faced_1_0(random: Random) -> list[object]:
     source, target = one.Source(address="q"), one.Target(address="q")
     facing.feed(
         octets_of(_begin_1_0(random, 0)),
-        octets_of(one.Attach("out", 0, True, source=source, target=target)),
-        octets_of(one.Attach("in", 1, False, source=source, target=target, initial_delivery_count=0)),
+        octets_of(one.spec.Attach("out", 0, True, source=source, target=target)),
+        octets_of(one.spec.Attach("in", 1, False, source=source, target=target, initial_delivery_count=0)),
         octets_of(talk_1_0.credit(0)),
     )
 

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any, Self, TypeVar
 
 from amqp_sansio import Event, Signal
-from amqp_sansio.amqp_0_9_1 import BasicProperties, Method, get_dialect
+from amqp_sansio.amqp_0_9_1 import BasicProperties, get_dialect
+from amqp_sansio.amqp_0_9_1.spec import Method
 from amqp_sansio.amqp_0_10 import CommandReceived
 from amqp_sansio.broker import commands
 from amqp_sansio.broker.contents.classic import ClassicContent

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from amqp_sansio import CloseHint, Event, Signal
-from amqp_sansio.testing.simulate import Line, World
+from amqp_sansio.testing.simulate import World
+from amqp_sansio.testing.simulate.network import Line
 
 
 class ServerCore:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from amqp_sansio import Pending
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 
 R = TypeVar("R")
 
@@ -41,7 +42,7 @@ class Sessions(ABC):
         self.result(session.opening)
         return session
 
-    def call(self, session: amqp.Session, command: amqp.Command[R], message: amqp.Message | None = None) -> R:
+    def call(self, session: amqp.Session, command: spec.Command[R], message: amqp.Message | None = None) -> R:
         """Send a command and wait for it; its result. Raises what it failed with."""
         return self.result(session.call(command, message))
 
@@ -61,18 +62,18 @@ class Sessions(ABC):
         queue: str,
         destination: str = "",
         *,
-        accept_mode: int = amqp.EXPLICIT,
-        acquire_mode: int = amqp.PRE_ACQUIRED,
-        flow_mode: int = amqp.WINDOW,
+        accept_mode: int = amqp.spec.EXPLICIT,
+        acquire_mode: int = amqp.spec.PRE_ACQUIRED,
+        flow_mode: int = amqp.spec.WINDOW,
         credit: int = 0,
         octets: int | None = None,
         **options: Any,
     ) -> str:
         """A subscription, with credit when some is given; its destination."""
         destination = destination or self.new_destination()
-        self.call(session, amqp.MessageSubscribe(queue, destination, accept_mode, acquire_mode, **options))
-        if flow_mode != amqp.WINDOW:
-            self.call(session, amqp.MessageSetFlowMode(destination, flow_mode))
+        self.call(session, spec.MessageSubscribe(queue, destination, accept_mode, acquire_mode, **options))
+        if flow_mode != amqp.spec.WINDOW:
+            self.call(session, spec.MessageSetFlowMode(destination, flow_mode))
         if credit:
             session.top_up(destination, credit, octets)
             self.sync(session)
@@ -81,7 +82,7 @@ class Sessions(ABC):
     def fetch(self, session: amqp.Session, destination: str, most: int = 1000) -> list[amqp.MessageReceived]:
         """What there is for a subscription now, at most so many: credit, then message.flush, which takes it back."""
         session.top_up(destination, most)
-        self.call(session, amqp.MessageFlush(destination))
+        self.call(session, spec.MessageFlush(destination))
         return self.got(session, destination)
 
     def drain(self, session: amqp.Session, queue: str) -> list[bytes]:
@@ -90,5 +91,5 @@ class Sessions(ABC):
         found = self.fetch(session, destination, 1_000_000)
         if found:
             self.result(session.accept(*[each.command_id for each in found], sync=True))
-        self.call(session, amqp.MessageCancel(destination))
+        self.call(session, spec.MessageCancel(destination))
         return [each.body for each in found]

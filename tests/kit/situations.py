@@ -10,7 +10,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 from amqp_sansio import AmqpError
 from amqp_sansio import amqp_1_0 as amqp
-from amqp_sansio.amqp_0_9_1 import BasicCancel, BasicConsume, BasicGet, BasicQos, QueueDeclare
+from amqp_sansio.amqp_0_9_1.spec import BasicCancel, BasicConsume, BasicGet, BasicQos, QueueDeclare
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.broker import Settings
 from amqp_sansio.capture import PcapngWriter, Segment, read_segments
 from amqp_sansio.messaging import Message
@@ -465,7 +466,7 @@ def talk_10() -> Talk10:
 
 def closed(talk: Talk10) -> Talk10:
     """The same, closed in order."""
-    return talk.client(amqp.Close()).server(amqp.Close())
+    return talk.client(spec.Close()).server(spec.Close())
 
 
 def _error(condition: str, description: str) -> Any:
@@ -481,24 +482,24 @@ def _used_up() -> Talk10:
 
 def _detached(condition: str, text: str) -> Talk10:
     talk = talk_10().server(credit(0, 10)).client(transfer(0, HELLO))
-    return talk.server(amqp.Detach(0, True, _error(condition, text))).client(amqp.Detach(0, True))
+    return talk.server(spec.Detach(0, True, _error(condition, text))).client(spec.Detach(0, True))
 
 
 def _ended() -> Talk10:
     talk = talk_10().server(credit(0, 10)).client(transfer(0, HELLO))
-    return talk.server(amqp.End(_error("amqp:session:window-violation", "too many transfers"))).client(amqp.End())
+    return talk.server(spec.End(_error("amqp:session:window-violation", "too many transfers"))).client(spec.End())
 
 
 def _window() -> Talk10:
     talk = Talk10().open()
-    talk.client(amqp.Begin(None, next_outgoing_id=0, incoming_window=2, outgoing_window=1000)).server(begin(0))
-    talk.receiver("from-jobs", 0).client(amqp.Flow(0, 2, 0, 1000, handle=0, delivery_count=0, link_credit=40))
+    talk.client(spec.Begin(None, next_outgoing_id=0, incoming_window=2, outgoing_window=1000)).server(begin(0))
+    talk.receiver("from-jobs", 0).client(spec.Flow(0, 2, 0, 1000, handle=0, delivery_count=0, link_credit=40))
     return talk.server(transfer(0, HELLO)).server(transfer(1, HELLO))
 
 
 def _drain() -> Talk10:
     talk = Talk10().open().session().receiver("from-jobs", 0)
-    return talk.client(amqp.Flow(0, 1000, 0, 1000, handle=0, delivery_count=0, link_credit=10, drain=True))
+    return talk.client(spec.Flow(0, 1000, 0, 1000, handle=0, delivery_count=0, link_credit=10, drain=True))
 
 
 def _aborted() -> Talk10:

@@ -6,6 +6,7 @@ from typing import Any
 
 from amqp_sansio import Side
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.observer import Observed
 from tests.kit.observing import Conversation
 
@@ -13,8 +14,8 @@ AMQP = b"AMQP\x00\x01\x00\x00"
 SASL = b"AMQP\x03\x01\x00\x00"
 
 
-def frame(record: amqp.Performative | amqp.SaslFrame, payload: bytes = b"", channel: int = 0) -> bytes:
-    kind = 1 if isinstance(record, amqp.SaslFrame) else 0
+def frame(record: spec.Performative | spec.SaslFrame, payload: bytes = b"", channel: int = 0) -> bytes:
+    kind = 1 if isinstance(record, spec.SaslFrame) else 0
     body = record.encode() + payload
     return (len(body) + 8).to_bytes(4) + bytes((2, kind)) + channel.to_bytes(2) + body
 
@@ -22,7 +23,7 @@ def frame(record: amqp.Performative | amqp.SaslFrame, payload: bytes = b"", chan
 class Talk10(Conversation):
     """A conversation of 1.0, written as frames."""
 
-    def octets(self, what: amqp.Performative | amqp.SaslFrame | bytes, channel: int = 0) -> bytes:
+    def octets(self, what: spec.Performative | spec.SaslFrame | bytes, channel: int = 0) -> bytes:
         """A frame, or the octets themselves."""
         return what if isinstance(what, bytes) else frame(what, b"", channel)
 
@@ -30,14 +31,14 @@ class Talk10(Conversation):
 
     def login(self, mechanism: str = "PLAIN", response: bytes = b"\0ann\0pw") -> Talk10:
         """The SASL layer, to its good end."""
-        self.client(SASL).server(SASL, amqp.SaslMechanisms((amqp.Symbol(mechanism),)))
-        self.client(amqp.SaslInit(amqp.Symbol(mechanism), response)).server(amqp.SaslOutcome(0))
+        self.client(SASL).server(SASL, spec.SaslMechanisms((amqp.Symbol(mechanism),)))
+        self.client(spec.SaslInit(amqp.Symbol(mechanism), response)).server(spec.SaslOutcome(0))
         return self
 
     def open(self, **fields: Any) -> Talk10:
         """Both headers and opens; `fields` are the client's."""
-        self.client(AMQP, amqp.Open("c", **fields))
-        return self.server(AMQP, amqp.Open("s", max_frame_size=16_384, channel_max=255))
+        self.client(AMQP, spec.Open("c", **fields))
+        return self.server(AMQP, spec.Open("s", max_frame_size=16_384, channel_max=255))
 
     def session(self, channel: int = 0, answer: int | None = None) -> Talk10:
         """A session that the client begins; the server answers on its channel `answer`, or on the same."""
@@ -48,30 +49,30 @@ class Talk10(Conversation):
     def sender(self, name: str = "out", address: str | None = "q", handle: int = 0, **fields: Any) -> Talk10:
         """A link on which the client sends."""
         source, target = amqp.Source(address="me"), amqp.Target(address=address)
-        self.client(amqp.Attach(name, handle, False, source=source, target=target, initial_delivery_count=0, **fields))
-        return self.server(amqp.Attach(name, handle, True, source=source, target=target))
+        self.client(spec.Attach(name, handle, False, source=source, target=target, initial_delivery_count=0, **fields))
+        return self.server(spec.Attach(name, handle, True, source=source, target=target))
 
     def receiver(self, name: str = "in", handle: int = 1, source: amqp.Source | None = None) -> Talk10:
         """A link on which the client receives; `source` is what the server says."""
-        self.client(amqp.Attach(name, handle, True, source=amqp.Source(address="q"), target=amqp.Target()))
+        self.client(spec.Attach(name, handle, True, source=amqp.Source(address="q"), target=amqp.Target()))
         terminus = amqp.Source(address="q") if source is None else source
-        answer = amqp.Attach(name, handle, False, source=terminus, target=amqp.Target(), initial_delivery_count=0)
+        answer = spec.Attach(name, handle, False, source=terminus, target=amqp.Target(), initial_delivery_count=0)
         return self.server(answer)
 
     def controller(self, handle: int = 9) -> Talk10:
         """A link to a coordinator."""
         self.client(
-            amqp.Attach("tx", handle, False, source=amqp.Source(), target=amqp.Coordinator(), initial_delivery_count=0)
+            spec.Attach("tx", handle, False, source=amqp.Source(), target=spec.Coordinator(), initial_delivery_count=0)
         )
-        return self.server(amqp.Attach("tx", handle, True, source=amqp.Source(), target=amqp.Coordinator()))
+        return self.server(spec.Attach("tx", handle, True, source=amqp.Source(), target=spec.Coordinator()))
 
     def declare(self, number: int, txn: bytes = b"t", handle: int = 9) -> Talk10:
-        self.client(transfer(number, amqp.Message(amqp.Declare()), handle=handle))
-        return self.server(settle(number, amqp.Declared(txn)))
+        self.client(transfer(number, amqp.Message(spec.Declare()), handle=handle))
+        return self.server(settle(number, spec.Declared(txn)))
 
     def discharge(self, number: int, txn: bytes = b"t", *, fail: bool = False, answer: Any = None) -> Talk10:
         """A transaction is discharged; accepted, unless there's another answer."""
-        self.client(transfer(number, amqp.Message(amqp.Discharge(txn, fail)), handle=9))
+        self.client(transfer(number, amqp.Message(spec.Discharge(txn, fail)), handle=9))
         return self.server(settle(number, amqp.Accepted() if answer is None else answer))
 
     def last(self, side: Side | None = None) -> Observed:
@@ -104,14 +105,14 @@ def got(*numbers: int, **options: Any) -> Talk10:
     return talk
 
 
-def begin(remote_channel: int | None = None) -> amqp.Begin:
+def begin(remote_channel: int | None = None) -> spec.Begin:
     """A begin with wide windows."""
-    return amqp.Begin(remote_channel, next_outgoing_id=0, incoming_window=1000, outgoing_window=1000)
+    return spec.Begin(remote_channel, next_outgoing_id=0, incoming_window=1000, outgoing_window=1000)
 
 
-def credit(handle: int, count: int = 100) -> amqp.Performative:
+def credit(handle: int, count: int = 100) -> spec.Performative:
     """A flow that gives credit on a link."""
-    from amqp_sansio.amqp_1_0 import Flow
+    from amqp_sansio.amqp_1_0.spec import Flow
 
     return Flow(
         next_incoming_id=0,
@@ -138,16 +139,16 @@ def transfer(
         tag = b"%d" % number
     if isinstance(message, amqp.Message):
         message = message.encode()
-    return frame(amqp.Transfer(handle, number, tag, 0, **fields), message, channel)
+    return frame(spec.Transfer(handle, number, tag, 0, **fields), message, channel)
 
 
 def settle(
     first: int, state: Any = None, last: int | None = None, *, role: bool = True, settled: bool = True
-) -> amqp.Disposition:
+) -> spec.Disposition:
     """A disposition; `role` is true for the receiver's."""
-    return amqp.Disposition(role, first, last, settled, state)
+    return spec.Disposition(role, first, last, settled, state)
 
 
-def within(txn: bytes, outcome: Any = None) -> amqp.TransactionalState:
+def within(txn: bytes, outcome: Any = None) -> spec.TransactionalState:
     """The state of a delivery in a transaction."""
-    return amqp.TransactionalState(txn, outcome)
+    return spec.TransactionalState(txn, outcome)

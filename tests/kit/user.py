@@ -9,8 +9,10 @@ from amqp_sansio import AMQP_0_9_1, Event, Version
 from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.client.classic.channel import Channel
 from amqp_sansio.client.recovery import Recovered, Recovering, RecoveryPolicy
-from amqp_sansio.testing.simulate import CALM, Line, Process, Task, World
+from amqp_sansio.testing.simulate import CALM, Process, World
 from amqp_sansio.testing.simulate.clients import ClientEnd
+from amqp_sansio.testing.simulate.network import Line
+from amqp_sansio.testing.simulate.tasks import Task
 
 _T = TypeVar("_T")
 URL = "amqp://broker/%2F"

@@ -5,6 +5,7 @@ from typing import Any
 
 from amqp_sansio import By, CloseReport, Event, Pending
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from tests.kit import using
 from tests.kit.choices import Choices
 from tests.kit.hostile_0_10 import DESTINATIONS, XIDS
@@ -13,36 +14,36 @@ BODIES = (b"", b"x", b"y" * 300, b"z" * 5000)
 RESULTS: dict[str, Any] = {
     each.NAME: each
     for each in (
-        amqp.Acquired(amqp.SequenceSet.of(0)),
-        amqp.MessageResumeResult(0),
-        amqp.XaResult(0),
-        amqp.GetTimeoutResult(1),
-        amqp.RecoverResult([]),
-        amqp.ExchangeQueryResult(),
-        amqp.ExchangeBoundResult(),
-        amqp.QueueQueryResult(queue="q"),
+        spec.Acquired(amqp.SequenceSet.of(0)),
+        spec.MessageResumeResult(0),
+        spec.XaResult(0),
+        spec.GetTimeoutResult(1),
+        spec.RecoverResult([]),
+        spec.ExchangeQueryResult(),
+        spec.ExchangeBoundResult(),
+        spec.QueueQueryResult(queue="q"),
     )
 }
 COMMANDS: tuple[Any, ...] = (
-    amqp.QueueQuery("q"),
-    amqp.QueueDelete("q"),
-    amqp.MessageSubscribe("q", "d", 0, 0),
-    amqp.MessageSubscribe("q", "e", 1, 0),
-    amqp.MessageSetFlowMode("d", 0),
-    amqp.MessageSetFlowMode("e", 1),
-    amqp.MessageStop("d"),
-    amqp.MessageStop("e"),
-    amqp.MessageFlush("d"),
-    amqp.MessageCancel("d"),
-    amqp.MessageCancel("e"),
-    amqp.TxSelect(),
-    amqp.TxCommit(),
-    amqp.TxRollback(),
-    amqp.DtxSelect(),
-    amqp.DtxStart(XIDS[0]),
-    amqp.DtxEnd(XIDS[0]),
-    amqp.DtxCommit(XIDS[0]),
-    amqp.QueueQuery("q" * 300),
+    spec.QueueQuery("q"),
+    spec.QueueDelete("q"),
+    spec.MessageSubscribe("q", "d", 0, 0),
+    spec.MessageSubscribe("q", "e", 1, 0),
+    spec.MessageSetFlowMode("d", 0),
+    spec.MessageSetFlowMode("e", 1),
+    spec.MessageStop("d"),
+    spec.MessageStop("e"),
+    spec.MessageFlush("d"),
+    spec.MessageCancel("d"),
+    spec.MessageCancel("e"),
+    spec.TxSelect(),
+    spec.TxCommit(),
+    spec.TxRollback(),
+    spec.DtxSelect(),
+    spec.DtxStart(XIDS[0]),
+    spec.DtxEnd(XIDS[0]),
+    spec.DtxCommit(XIDS[0]),
+    spec.QueueQuery("q" * 300),
 )
 OVER = CloseReport(By.LOCAL, 0, "over")
 

@@ -7,7 +7,6 @@ from typing import Any
 from amqp_sansio import By, Closed, Event, Failed, LocalProtocolError, Pending, Scope, Side
 from amqp_sansio.amqp_1_0 import (
     Accepted,
-    Coordinator,
     Delivery,
     LinkClosed,
     LinkRequested,
@@ -19,10 +18,10 @@ from amqp_sansio.amqp_1_0 import (
     Session,
     SessionRequested,
     Source,
-    TransactionalState,
 )
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.amqp_1_0.model.link_state import LinkModel
+from amqp_sansio.amqp_1_0.spec import Coordinator, TransactionalState
 from tests.kit import using
 from tests.kit.applications import accept_link, listen
 from tests.kit.choices import Choices

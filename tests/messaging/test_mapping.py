@@ -15,6 +15,7 @@ from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from amqp_sansio import amqp_0_10 as ten
 from amqp_sansio import amqp_1_0 as one
 from amqp_sansio.amqp_0_9_1 import BasicProperties, get_dialect
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.errors import Unsupported
 from amqp_sansio.events import Info, Rejected
 from amqp_sansio.messaging import Message
@@ -188,7 +189,7 @@ def test_bad_addresses(version: Version) -> None:
 
 
 def test_a_rejection_of_1_0_keeps_what_the_error_says() -> None:
-    info = {one.Symbol("retry-after"): 4, one.Symbol("hosts"): one.Array([one.Symbol("a"), one.Symbol("b")])}
+    info = {one.Symbol("retry-after"): 4, one.Symbol("hosts"): spec.Array([one.Symbol("a"), one.Symbol("b")])}
     outcome = outcome_of(one.Rejected(one.Error("com.microsoft:server-busy", "later", info)))
     assert isinstance(outcome, Rejected)
     assert outcome.reason == "com.microsoft:server-busy later"

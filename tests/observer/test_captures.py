@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_10, AMQP_1_0, NEED_DATA, Limits, Side
-from amqp_sansio.amqp_0_10 import Command, Control, Headers, ObservedCommand
+from amqp_sansio.amqp_0_10 import Headers, ObservedCommand
 from amqp_sansio.amqp_0_10.observer import connection as observing
 from amqp_sansio.amqp_0_10.observer.content import Direction
-from amqp_sansio.amqp_1_0 import Transfer
+from amqp_sansio.amqp_0_10.spec import Command, Control
+from amqp_sansio.amqp_1_0.spec import Transfer
 from amqp_sansio.observer import Identified, Observed, ObserverEvent, Skipped, Violation
 from tests.kit.captures import everywhere, named, oracle, truth
 from tests.kit.observing import arrive, recorded, watch

@@ -13,8 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, Limits, Side, Version
-from amqp_sansio.amqp_0_9_1 import Method
-from amqp_sansio.amqp_1_0 import Accepted, Close, Detach, End, Header, Message, Properties
+from amqp_sansio.amqp_0_9_1.spec import Method
+from amqp_sansio.amqp_1_0 import Accepted, Header, Message, Properties
+from amqp_sansio.amqp_1_0.spec import Close, Detach, End
 from amqp_sansio.observer import Observed, Observer, ObserverEvent, Violation
 from tests.kit.examples import sample
 from tests.kit.observing import CLIENT, Talk, frame, header, take, watch

@@ -6,8 +6,9 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Limits, Side, Version
-from amqp_sansio.amqp_0_10 import ConnectionOpenOk
-from amqp_sansio.amqp_1_0 import Message, SaslOutcome
+from amqp_sansio.amqp_0_10.spec import ConnectionOpenOk
+from amqp_sansio.amqp_1_0 import Message
+from amqp_sansio.amqp_1_0.spec import SaslOutcome
 from amqp_sansio.observer import Identified, Observed, Observer, Skipped
 from tests.kit import talk_0_10, talk_1_0
 from tests.kit.observing import CLIENT, Conversation, Talk, take, watch

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Limits, Version, amqp_0_10, amqp_1_0
-from amqp_sansio.amqp_0_9_1 import Method
+from amqp_sansio.amqp_0_9_1.spec import Method
 from amqp_sansio.amqp_0_10.codec.record import COMMANDS
 from tests.kit.observing import CLIENT, SERVER, Conversation, Talk
 from tests.kit.steps import count_steps
@@ -227,24 +227,24 @@ def began(talk: Talk10, side: str, number: int, variety: str) -> None:
     if variety in ("answered", "ended"):
         talk.send(other(side), talk.octets(begin(channel), channel))
     if variety in ("ended", "left"):
-        talk.send(side, talk.octets(amqp_1_0.End(), channel))
+        talk.send(side, talk.octets(amqp_1_0.spec.End(), channel))
     if variety == "ended":
-        talk.send(other(side), talk.octets(amqp_1_0.End(), channel))
+        talk.send(other(side), talk.octets(amqp_1_0.spec.End(), channel))
 
 
 def attached(talk: Talk10, side: str, number: int, variety: str) -> None:
     name, handle = ("again", 7) if variety == "again" else (f"link{number}", number + 10)
     source, target = amqp_1_0.Source(address="a"), amqp_1_0.Target(address="b")
     fields: dict[str, Any] = {"source": source, "target": target}
-    talk.send(side, talk.octets(amqp_1_0.Attach(name, handle, False, initial_delivery_count=0, **fields)))
+    talk.send(side, talk.octets(amqp_1_0.spec.Attach(name, handle, False, initial_delivery_count=0, **fields)))
     if variety in ("answered", "ended", "flowed"):
-        talk.send(other(side), talk.octets(amqp_1_0.Attach(name, handle, True, **fields)))
+        talk.send(other(side), talk.octets(amqp_1_0.spec.Attach(name, handle, True, **fields)))
     if variety == "flowed":
         talk.send(other(side), talk.octets(credit(handle)))
     if variety in ("ended", "left"):
-        talk.send(side, talk.octets(amqp_1_0.Detach(handle, True)))
+        talk.send(side, talk.octets(amqp_1_0.spec.Detach(handle, True)))
     if variety == "ended":
-        talk.send(other(side), talk.octets(amqp_1_0.Detach(handle, True)))
+        talk.send(other(side), talk.octets(amqp_1_0.spec.Detach(handle, True)))
 
 
 def transferred(talk: Talk10, side: str, number: int, variety: str) -> None:
@@ -261,7 +261,7 @@ def transferred(talk: Talk10, side: str, number: int, variety: str) -> None:
         if variety in numbers:
             settled = variety != "left"
             state = amqp_1_0.Accepted()
-            disposition = amqp_1_0.Disposition(receiver, numbers[variety], settled=settled, state=state)
+            disposition = amqp_1_0.spec.Disposition(receiver, numbers[variety], settled=settled, state=state)
             talk.send(other(side), talk.octets(disposition))
 
 
@@ -280,7 +280,7 @@ def assert_no_growth_of_performatives(act: str, side: str, variety: str) -> None
     def make(limits: Limits) -> Conversing:
         talk = Talk10(twice=False, limits=limits)
         wide: dict[str, Any] = {"channel_max": 65_535, "max_frame_size": 65_535}
-        talk.client(AMQP, amqp_1_0.Open("c", **wide)).server(AMQP, amqp_1_0.Open("s", **wide))
+        talk.client(AMQP, amqp_1_0.spec.Open("c", **wide)).server(AMQP, amqp_1_0.spec.Open("s", **wide))
         talk.session(65_000).client(begin()).server(begin(0)).sender().receiver()
         talk.server(credit(0, 100_000)).client(credit(1, 100_000))
 
@@ -298,7 +298,7 @@ def half(talk: Conversation, side: str, number: int, where: str) -> None:
     if where == "sessions":
         talk.send(side, frame(begin(), channel=channel))
     source, target = amqp_1_0.Source(address="q"), amqp_1_0.Target(address="q")
-    link = amqp_1_0.Attach(f"n{number}", handle, False, source=source, target=target, initial_delivery_count=0)
+    link = amqp_1_0.spec.Attach(f"n{number}", handle, False, source=source, target=target, initial_delivery_count=0)
     talk.send(side, frame(link, channel=channel))
     talk.send(side, transfer(number, HELLO.encode()[:3], handle=handle, channel=channel, more=True))
 
@@ -311,7 +311,7 @@ def test_deliveries_under_way_are_not_searched(where: str, side: str) -> None:
     def make(limits: Limits) -> Conversing:
         talk = Talk10(twice=False, limits=limits)
         wide: dict[str, Any] = {"channel_max": 65_535, "max_frame_size": 65_535}
-        talk.client(AMQP, amqp_1_0.Open("c", **wide)).server(AMQP, amqp_1_0.Open("s", **wide)).session()
+        talk.client(AMQP, amqp_1_0.spec.Open("c", **wide)).server(AMQP, amqp_1_0.spec.Open("s", **wide)).session()
 
         def send(number: int) -> None:
             half(talk, side, number + 1, where)
@@ -331,7 +331,7 @@ def test_a_gap_costs_the_same_however_much_is_open(opened: str) -> None:
     def make(limits: Limits) -> Conversing:
         talk = Talk10(twice=False, limits=limits)
         wide: dict[str, Any] = {"channel_max": 65_535, "max_frame_size": 65_535}
-        talk.client(AMQP, amqp_1_0.Open("c", **wide)).server(AMQP, amqp_1_0.Open("s", **wide))
+        talk.client(AMQP, amqp_1_0.spec.Open("c", **wide)).server(AMQP, amqp_1_0.spec.Open("s", **wide))
         talk.session(65_000).client(begin()).server(begin(0)).sender().receiver()
 
         def send(number: int) -> None:
@@ -364,7 +364,7 @@ def numbered_0_10(kind: type[Any], number: int) -> Any:
         elif name == "transfers":
             fields[name] = amqp_0_10.SequenceSet.of(number)
         elif name == "xid":
-            fields[name] = amqp_0_10.Xid(1, str(number).encode(), b"b")
+            fields[name] = amqp_0_10.spec.Xid(1, str(number).encode(), b"b")
         elif name == "command_id":
             fields[name] = number
         elif name == "delivery_tag":
@@ -384,8 +384,8 @@ def assert_no_growth_of_commands_of_0_10(kind: type[Any], side: str, variety: st
 
     def make(limits: Limits) -> Conversing:
         talk = Talk010(twice=False, limits=limits)
-        talk.open(channel_max=100).session().subscribe().client(amqp_0_10.MessageFlow("d", 0, 0xFFFFFFFF))
-        talk.client(amqp_0_10.MessageFlow("d", 1, 0xFFFFFFFF))
+        talk.open(channel_max=100).session().subscribe().client(amqp_0_10.spec.MessageFlow("d", 0, 0xFFFFFFFF))
+        talk.client(amqp_0_10.spec.MessageFlow("d", 1, 0xFFFFFFFF))
 
         def octets(number: int) -> bytes:
             command = numbered_0_10(kind, 0 if variety == "again" else number)
@@ -418,12 +418,12 @@ def test_sessions_of_0_10_cost_the_same_however_many_came_before(variety: str) -
 
         def send(number: int) -> None:
             channel, name = number + 1, b"s" if variety == "again" else str(number).encode()
-            talk.client(amqp_0_10.SessionAttach(name), channel=channel)
+            talk.client(amqp_0_10.spec.SessionAttach(name), channel=channel)
             if variety != "unanswered":
-                talk.server(amqp_0_10.SessionAttached(name), channel=channel)
+                talk.server(amqp_0_10.spec.SessionAttached(name), channel=channel)
             if variety == "detached":
-                talk.client(amqp_0_10.SessionDetach(name), channel=channel)
-                talk.server(amqp_0_10.SessionDetached(name, 0), channel=channel)
+                talk.client(amqp_0_10.spec.SessionDetach(name), channel=channel)
+                talk.server(amqp_0_10.spec.SessionDetached(name, 0), channel=channel)
 
         return Conversing(talk, send)
 

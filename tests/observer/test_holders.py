@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from amqp_sansio import Limits
 from amqp_sansio import amqp_1_0 as amqp
-from amqp_sansio.amqp_0_9_1 import BasicCancel, BasicCancelOk, BasicConsume, BasicConsumeOk
+from amqp_sansio.amqp_0_9_1.spec import BasicCancel, BasicCancelOk, BasicConsume, BasicConsumeOk
+from amqp_sansio.amqp_1_0 import spec
 from tests.kit.observing import SECOND, Talk
 from tests.kit.talk_1_0 import HELLO, Talk10, credit, settle, transfer
 
@@ -23,7 +24,7 @@ def test_a_link_that_is_attached_again_goes_on_with_what_it_holds() -> None:
     (before,) = talk.observer.holders()
     assert (before.name, before.handle, before.queue) == ("in", 1, "q")
     assert (before.held, before.most, before.room) == (2, 3, 1)
-    talk.client(amqp.Detach(1)).server(amqp.Detach(1))
+    talk.client(spec.Detach(1)).server(spec.Detach(1))
     assert talk.observer.holders() == [] and not talk.observer.take_consumers()
     talk.receiver(handle=4)
     (after,) = talk.observer.holders()
@@ -33,10 +34,10 @@ def test_a_link_that_is_attached_again_goes_on_with_what_it_holds() -> None:
 def test_a_link_that_is_closed_ends_when_it_holds_nothing() -> None:
     talk = receiving()
     talk.client(settle(0, amqp.Accepted(), 1))
-    talk.client(amqp.Detach(1, closed=True))
+    talk.client(spec.Detach(1, closed=True))
     assert talk.observer.holders() == [] and not talk.observer.take_consumers()
     closed_ns = talk.now
-    talk.server(amqp.Detach(1, closed=True))
+    talk.server(spec.Detach(1, closed=True))
     (ended,) = talk.observer.take_consumers()
     assert (ended.deliveries, ended.outcomes["accepted"], ended.peak, ended.held) == (2, 2, 2, 0)
     assert (ended.closed_ns, ended.longest_ns) == (closed_ns, 2 * SECOND)

@@ -44,30 +44,30 @@ def assert_bounded(step: Step, at_large: bool, least: int = 0) -> None:
     talk.events.clear()
 
 
-def attach(at: int, *, role: bool = False) -> amqp_1_0.Attach:
+def attach(at: int, *, role: bool = False) -> amqp_1_0.spec.Attach:
     count = None if role else 0
-    return amqp_1_0.Attach(
+    return amqp_1_0.spec.Attach(
         f"link {at}", at + 9, role, source=amqp_1_0.Source(), target=amqp_1_0.Target(), initial_delivery_count=count
     )
 
 
-def send(at: int, *, more: bool = False, handle: int = 0) -> amqp_1_0.Transfer:
-    return amqp_1_0.Transfer(handle, delivery_id=at, delivery_tag=b"%d" % at, more=more)
+def send(at: int, *, more: bool = False, handle: int = 0) -> amqp_1_0.spec.Transfer:
+    return amqp_1_0.spec.Transfer(handle, delivery_id=at, delivery_tag=b"%d" % at, more=more)
 
 
 AMQP_1_0: dict[str, Callable[[Talk10, int], Talk10]] = {
     "links that one side attaches": lambda talk, at: talk.client(attach(at)),
-    "links that one side closes": lambda talk, at: talk.client(attach(at), amqp_1_0.Detach(at + 9, closed=True)),
-    "links that one side detaches": lambda talk, at: talk.client(attach(at, role=True), amqp_1_0.Detach(at + 9)),
-    "links that both sides detach": lambda talk, at: talk.client(attach(at), amqp_1_0.Detach(at + 9)).server(
-        attach(at, role=True), amqp_1_0.Detach(at + 9)
+    "links that one side closes": lambda talk, at: talk.client(attach(at), amqp_1_0.spec.Detach(at + 9, closed=True)),
+    "links that one side detaches": lambda talk, at: talk.client(attach(at, role=True), amqp_1_0.spec.Detach(at + 9)),
+    "links that both sides detach": lambda talk, at: talk.client(attach(at), amqp_1_0.spec.Detach(at + 9)).server(
+        attach(at, role=True), amqp_1_0.spec.Detach(at + 9)
     ),
     "handles that nobody attached": lambda talk, at: talk.client(send(at, handle=at + 500)),
     "sessions that one side begins": lambda talk, at: talk.client(begin(), channel=at + 1),
     "sessions that one side begins with links": lambda talk, at: talk.client(
         begin(), attach(1), send(0, handle=10), channel=at + 1
     ),
-    "sessions that one side ends": lambda talk, at: talk.client(begin(), amqp_1_0.End(), channel=at + 1),
+    "sessions that one side ends": lambda talk, at: talk.client(begin(), amqp_1_0.spec.End(), channel=at + 1),
     "sessions that nobody began": lambda talk, at: talk.client(send(at), channel=at + 1),
     "deliveries that nobody settles": lambda talk, at: talk.client(send(at)),
     "deliveries that never end": lambda talk, at: talk.client(send(at, more=True)),
@@ -75,14 +75,15 @@ AMQP_1_0: dict[str, Callable[[Talk10, int], Talk10]] = {
         attach(at), send(at, more=True, handle=at + 9)
     ),
     "dispositions of nothing": lambda talk, at: talk.client(
-        amqp_1_0.Disposition(False, at + 500, state=amqp_1_0.Accepted())
+        amqp_1_0.spec.Disposition(False, at + 500, state=amqp_1_0.Accepted())
     ),
-    "flows that ask": lambda talk, at: talk.client(amqp_1_0.Flow(0, 100, at, 100, echo=True)),
+    "flows that ask": lambda talk, at: talk.client(amqp_1_0.spec.Flow(0, 100, at, 100, echo=True)),
     "flows of unknown handles": lambda talk, at: talk.client(
-        amqp_1_0.Flow(0, 100, 0, 100, handle=at + 500, delivery_count=0, link_credit=1)
+        amqp_1_0.spec.Flow(0, 100, 0, 100, handle=at + 500, delivery_count=0, link_credit=1)
     ),
     "errors of links": lambda talk, at: talk.client(
-        attach(at), amqp_1_0.Detach(at + 9, closed=True, error=amqp_1_0.Error(amqp_1_0.Symbol("amqp:internal-error")))
+        attach(at),
+        amqp_1_0.spec.Detach(at + 9, closed=True, error=amqp_1_0.Error(amqp_1_0.Symbol("amqp:internal-error"))),
     ),
 }
 
@@ -98,15 +99,17 @@ def test_1_0_keeps_no_more_than_its_limits(kind: str, seen: str, at_large: bool)
     assert_bounded(lambda at: AMQP_1_0[kind](talk, at), at_large)
 
 
-@pytest.mark.parametrize("detach", [amqp_1_0.Detach(9), amqp_1_0.Detach(9, closed=True)], ids=["detached", "closed"])
+@pytest.mark.parametrize(
+    "detach", [amqp_1_0.spec.Detach(9), amqp_1_0.spec.Detach(9, closed=True)], ids=["detached", "closed"]
+)
 def test_links_that_only_one_side_was_seen_to_leave_wait_as_requests_do(
-    detach: amqp_1_0.Detach, at_large: bool
+    detach: amqp_1_0.spec.Detach, at_large: bool
 ) -> None:
     """No answer ever comes when the other direction wasn't captured."""
     talk = Talk10(limits=Limits(requests=8)).client(b"AMQP\0\x01\0\0").client(begin())
 
     def step(at: int) -> Talk10:
-        link = amqp_1_0.Attach(
+        link = amqp_1_0.spec.Attach(
             f"link {at}", 9, False, source=amqp_1_0.Source(), target=amqp_1_0.Target(), initial_delivery_count=0
         )
         return talk.client(link, detach)
@@ -118,9 +121,9 @@ def test_links_that_the_other_side_still_answers_are_known() -> None:
     """As many as requests may wait, whatever the server takes its time for."""
     talk = Talk10(limits=Limits(requests=8)).open().session()
     for at in range(8):
-        talk.client(attach(at), amqp_1_0.Detach(at + 9, closed=True))
+        talk.client(attach(at), amqp_1_0.spec.Detach(at + 9, closed=True))
     for at in range(8):
-        talk.server(attach(at, role=True), amqp_1_0.Detach(at + 9, closed=True))
+        talk.server(attach(at, role=True), amqp_1_0.spec.Detach(at + 9, closed=True))
     assert talk.finish().rules == []
     answers = [unit.answers for unit in talk.observed if unit.event in ("attach", "detach")]
     assert None not in answers[16:]
@@ -183,34 +186,39 @@ def test_0_8_and_0_9_1_keep_no_more_than_their_limits(kind: str, version: Versio
 
 AMQP_0_10: dict[str, Callable[[Talk010, int], Talk010]] = {
     "sessions that one side attaches": lambda talk, at: talk.client(
-        amqp_0_10.SessionAttach(b"name %d" % at), channel=at + 1
+        amqp_0_10.spec.SessionAttach(b"name %d" % at), channel=at + 1
     ),
     "sessions of one name after the other": lambda talk, at: talk.client(
-        amqp_0_10.SessionAttach(b"name %d" % at), amqp_0_10.SessionDetach(b"name %d" % at), channel=1
+        amqp_0_10.spec.SessionAttach(b"name %d" % at), amqp_0_10.spec.SessionDetach(b"name %d" % at), channel=1
     ),
-    "sessions that nobody attached": lambda talk, at: talk.client(amqp_0_10.ExecutionSync(), channel=at + 1),
-    "commands that nobody completes": lambda talk, at: talk.client(amqp_0_10.QueueQuery(f"queue {at}")),
-    "subscriptions": lambda talk, at: talk.client(amqp_0_10.MessageSubscribe("q", f"d{at}", 0, 0)),
+    "sessions that nobody attached": lambda talk, at: talk.client(amqp_0_10.spec.ExecutionSync(), channel=at + 1),
+    "commands that nobody completes": lambda talk, at: talk.client(amqp_0_10.spec.QueueQuery(f"queue {at}")),
+    "subscriptions": lambda talk, at: talk.client(amqp_0_10.spec.MessageSubscribe("q", f"d{at}", 0, 0)),
     "wrong subscriptions": lambda talk, at: talk.client(
-        *([amqp_0_10.TxSelect()] if not at else []), amqp_0_10.MessageSubscribe("q", f"d{at}", 1, 0)
+        *([amqp_0_10.spec.TxSelect()] if not at else []), amqp_0_10.spec.MessageSubscribe("q", f"d{at}", 1, 0)
     ),
     "suspended branches": lambda talk, at: talk.client(
-        *([amqp_0_10.DtxSelect()] if not at else []),
-        amqp_0_10.DtxStart(amqp_0_10.Xid(at, b"g", b"b")),
-        amqp_0_10.DtxEnd(amqp_0_10.Xid(at, b"g", b"b"), suspend=True),
+        *([amqp_0_10.spec.DtxSelect()] if not at else []),
+        amqp_0_10.spec.DtxStart(amqp_0_10.spec.Xid(at, b"g", b"b")),
+        amqp_0_10.spec.DtxEnd(amqp_0_10.spec.Xid(at, b"g", b"b"), suspend=True),
     ),
     "branches left by another start": lambda talk, at: talk.client(
-        *([amqp_0_10.DtxSelect()] if not at else []), amqp_0_10.DtxStart(amqp_0_10.Xid(at, b"g", b"b"))
+        *([amqp_0_10.spec.DtxSelect()] if not at else []), amqp_0_10.spec.DtxStart(amqp_0_10.spec.Xid(at, b"g", b"b"))
     ),
     "accepts that nobody commits": lambda talk, at: (
-        talk.client(*([amqp_0_10.TxSelect()] if not at else []))
+        talk.client(*([amqp_0_10.spec.TxSelect()] if not at else []))
         .server(message("d", b"body", accept_mode=0))
-        .client(amqp_0_10.MessageAccept(amqp_0_10.SequenceSet.of(at)))
+        .client(amqp_0_10.spec.MessageAccept(amqp_0_10.SequenceSet.of(at)))
     ),
     "accepts that nobody commits, and rejects behind them": lambda talk, at: (
-        talk.client(*([amqp_0_10.TxSelect()] if not at else []))
+        talk.client(*([amqp_0_10.spec.TxSelect()] if not at else []))
         .server(message("d", b"body", accept_mode=0))
-        .client(*[kind(amqp_0_10.SequenceSet.of(at)) for kind in (amqp_0_10.MessageAccept, amqp_0_10.MessageReject)])
+        .client(
+            *[
+                kind(amqp_0_10.SequenceSet.of(at))
+                for kind in (amqp_0_10.spec.MessageAccept, amqp_0_10.spec.MessageReject)
+            ]
+        )
     ),
     "messages that nobody completes": lambda talk, at: talk.client(message("ex", b"body")),
     "deliveries that nobody accepts": lambda talk, at: talk.server(message("d", b"body", accept_mode=0)),

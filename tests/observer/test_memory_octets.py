@@ -7,37 +7,23 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Limits
-from amqp_sansio.amqp_0_10 import (
-    ConnectionStart,
-    DeliveryProperties,
-    MessageProperties,
-    MessageSubscribe,
-    QueueDeclare,
-    SessionAttach,
-    SessionDetach,
-)
+from amqp_sansio.amqp_0_10 import DeliveryProperties, MessageProperties
 from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND_TRACK, FRAME, LAST_FRAME, LAST_SEGMENT
-from amqp_sansio.amqp_1_0 import (
+from amqp_sansio.amqp_0_10.spec import ConnectionStart, MessageSubscribe, QueueDeclare, SessionAttach, SessionDetach
+from amqp_sansio.amqp_1_0 import Described, Error, Message, Modified, Rejected, Source, Symbol, Target
+from amqp_sansio.amqp_1_0.codec.values import encode
+from amqp_sansio.amqp_1_0.spec import (
     Attach,
     Begin,
-    Described,
     Detach,
     Disposition,
-    Error,
-    Message,
-    Modified,
     Open,
     Performative,
-    Rejected,
     SaslInit,
     SaslMechanisms,
-    Source,
-    Symbol,
-    Target,
     Transfer,
     UInt,
     ULong,
-    encode,
 )
 from tests.kit.observing import Talk, frame, header
 from tests.kit.small import EIGHT

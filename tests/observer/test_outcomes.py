@@ -7,6 +7,7 @@ import pytest
 from amqp_sansio import Limits
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio._watching.outcomes import OutcomeLedger
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.observer import Skipped
 from amqp_sansio.recorded.lifecycle import Lifecycle, MessageRecord
 from tests.kit.observing import CLIENT, Talk
@@ -99,7 +100,7 @@ def test_commands_of_0_10_say_which_messages_they_settle() -> None:
     talk = _talk_0_10().subscribe().server(transfer("d"), transfer("d")).client(transfer("ex"))
     first, second, published = talk.observed[-3:]
     assert [unit.settles for unit in (first, second, published)] == [(), (), ()]
-    talk.client(amqp.MessageAccept(amqp.SequenceSet.of(0)), amqp.MessageRelease(amqp.SequenceSet.of(1)))
+    talk.client(spec.MessageAccept(amqp.SequenceSet.of(0)), spec.MessageRelease(amqp.SequenceSet.of(1)))
     assert [unit.settles for unit in talk.observed[-2:]] == [
         ((first.seq, "accepted", "settled"),),
         ((second.seq, "released", "settled"),),
@@ -120,7 +121,7 @@ def test_a_delivery_of_0_10_that_wants_no_accept_is_told_to_be_settled() -> None
 
 @pytest.mark.parametrize("sender", ["client", "server"])
 def test_a_gap_of_the_client_loses_the_transactions_of_0_10(sender: str) -> None:
-    talk = _talk_0_10().client(amqp.TxSelect(), transfer("ex"))
+    talk = _talk_0_10().client(spec.TxSelect(), transfer("ex"))
     published = talk.observed[-1]
     talk.gap(sender, 10)
     (skipped,) = [event for event in talk.events if isinstance(event, Skipped)]
@@ -129,19 +130,19 @@ def test_a_gap_of_the_client_loses_the_transactions_of_0_10(sender: str) -> None
 
 
 def test_a_file_takes_its_content_while_a_transaction_holds_it() -> None:
-    talk = _talk_0_10().client(amqp.TxSelect())
-    talk.server(amqp.FileOpen("a", 3), amqp.FileDeliver("t", 5, identifier="a"))
+    talk = _talk_0_10().client(spec.TxSelect())
+    talk.server(spec.FileOpen("a", 3), spec.FileDeliver("t", 5, identifier="a"))
     delivered = talk.observed[-1]
-    talk.client(amqp.FileOpenOk(0), amqp.FileAck(5)).server(stage(b"abc", message_id="m"))
+    talk.client(spec.FileOpenOk(0), spec.FileAck(5)).server(stage(b"abc", message_id="m"))
     assert talk.observed[-1].settles == ((delivered.seq, None, "staged"),)
-    talk.client(amqp.TxCommit()).server(completed(0, 1, 2, 3))
+    talk.client(spec.TxCommit()).server(completed(0, 1, 2, 3))
     (message,) = talk.messages
     assert (message.body_size, message.message_id, message.outcome) == (3, "m", "accepted")
 
 
 def test_a_rollback_of_0_10_opens_no_more_than_the_limits_allow() -> None:
-    talk = _talk_0_10(Limits(unsettled=2)).client(amqp.TxSelect()).server(*[transfer("d")] * 2)
-    talk.client(amqp.MessageAccept(amqp.SequenceSet.of(0, 1)), amqp.TxRollback()).server(transfer("d"))
+    talk = _talk_0_10(Limits(unsettled=2)).client(spec.TxSelect()).server(*[transfer("d")] * 2)
+    talk.client(spec.MessageAccept(amqp.SequenceSet.of(0, 1)), spec.TxRollback()).server(transfer("d"))
     assert not talk.messages
     talk.server(completed(0, 1, 2))
     assert talk.outcomes() == [("deliver", 0, None)]
@@ -149,16 +150,16 @@ def test_a_rollback_of_0_10_opens_no_more_than_the_limits_allow() -> None:
 
 
 def test_a_tag_that_another_file_has_meanwhile_is_that_one() -> None:
-    talk = _talk_0_10().client(amqp.TxSelect()).server(amqp.FileDeliver("t", 5)).client(amqp.FileAck(5))
-    talk.server(amqp.FileDeliver("t", 5)).client(amqp.TxRollback()).server(completed(0, 1, 2))
+    talk = _talk_0_10().client(spec.TxSelect()).server(spec.FileDeliver("t", 5)).client(spec.FileAck(5))
+    talk.server(spec.FileDeliver("t", 5)).client(spec.TxRollback()).server(completed(0, 1, 2))
     assert talk.outcomes() == [("deliver", 5, None)]
-    talk.client(amqp.FileAck(5), amqp.TxCommit()).server(completed(0, 1, 2, 3, 4))
+    talk.client(spec.FileAck(5), spec.TxCommit()).server(completed(0, 1, 2, 3, 4))
     assert talk.outcomes() == [("deliver", 5, None), ("deliver", 5, "accepted")]
 
 
 def test_a_transaction_whose_end_has_its_id_again_is_lost() -> None:
-    talk = _talk_0_10().client(amqp.TxSelect(), transfer("ex"), amqp.TxCommit())
-    talk.session().client(amqp.TxSelect(), transfer("ex"), amqp.TxCommit())
+    talk = _talk_0_10().client(spec.TxSelect(), transfer("ex"), spec.TxCommit())
+    talk.session().client(spec.TxSelect(), transfer("ex"), spec.TxCommit())
     assert talk.outcomes() == [("publish", 1, None)]
     talk.server(completed(0, 1, 2))
     assert talk.outcomes() == [("publish", 1, None), ("publish", 1, "accepted")]

@@ -68,21 +68,21 @@ class Opener:
 
 CLASSIC = (
     HEADER,
-    method_frame(0, amqp.ConnectionStartOk(ABOUT, "PLAIN", b"\0guest\0guest", "en_US")),
-    method_frame(0, amqp.ConnectionTuneOk(5, 4096, 0)) + method_frame(0, amqp.ConnectionOpen("/")),
-    method_frame(0, amqp.ConnectionClose(200, "bye")),
+    method_frame(0, amqp.spec.ConnectionStartOk(ABOUT, "PLAIN", b"\0guest\0guest", "en_US")),
+    method_frame(0, amqp.spec.ConnectionTuneOk(5, 4096, 0)) + method_frame(0, amqp.spec.ConnectionOpen("/")),
+    method_frame(0, amqp.spec.ConnectionClose(200, "bye")),
 )
 """A header, what follows each answer, and the close."""
-OLD = (b"AMQP\x01\x01\x08\x00", *CLASSIC[1:-1], method_frame(0, amqp_0_8.ConnectionClose(200, "bye")))
-NEW = (AMQP_HEADER, amqp_frame(0, amqp_1_0.Open("liar")), amqp_frame(0, amqp_1_0.Close()))
+OLD = (b"AMQP\x01\x01\x08\x00", *CLASSIC[1:-1], method_frame(0, amqp_0_8.spec.ConnectionClose(200, "bye")))
+NEW = (AMQP_HEADER, amqp_frame(0, amqp_1_0.spec.Open("liar")), amqp_frame(0, amqp_1_0.spec.Close()))
 TEN = (
     HEADER_0_10,
     *[
         b"".join([frame_0_10(each.encode_assembly()) for each in step])
         for step in (
-            (amqp_0_10.ConnectionStartOk({"product": "Liar"}, "PLAIN", b"\0guest\0guest", "en_US"),),
-            (amqp_0_10.ConnectionTuneOk(255, 65_535, 0), amqp_0_10.ConnectionOpen("/")),
-            (amqp_0_10.ConnectionClose(200, "bye"),),
+            (amqp_0_10.spec.ConnectionStartOk({"product": "Liar"}, "PLAIN", b"\0guest\0guest", "en_US"),),
+            (amqp_0_10.spec.ConnectionTuneOk(255, 65_535, 0), amqp_0_10.spec.ConnectionOpen("/")),
+            (amqp_0_10.spec.ConnectionClose(200, "bye"),),
         )
     ],
 )
@@ -140,7 +140,7 @@ def test_a_client_that_drops_the_connection_is_unclean() -> None:
 
 
 def test_what_a_client_breaks_besides_the_rule_counts() -> None:
-    twice = method_frame(1, amqp.ChannelOpen()) * 2
+    twice = method_frame(1, amqp.spec.ChannelOpen()) * 2
     result = judged(lambda: Opener(named(IN_ORDER), twice, closes=True))
     assert result.strict is Verdict.BREAKS
     assert "besides, 0-9-1/channel.open/already-open" in result.seen
@@ -160,8 +160,8 @@ class Answering:
         self.opener = Opener(named(TOLD))
 
     def __call__(self, heard: bytes) -> tuple[bytes, bool]:
-        if heard.endswith(method_frame(0, amqp.ConnectionClose(320, "CONNECTION_FORCED"))):
-            return method_frame(0, amqp.ConnectionCloseOk()), True
+        if heard.endswith(method_frame(0, amqp.spec.ConnectionClose(320, "CONNECTION_FORCED"))):
+            return method_frame(0, amqp.spec.ConnectionCloseOk()), True
         return self.opener(heard)
 
 
@@ -220,10 +220,10 @@ FAILS = {"must": Verdict.BREAKS, "note": Verdict.NON_STRICT, "may": Verdict.INFO
 
 def wrong_opener(case: ClientCase) -> Opener:
     """A client that opens a connection with empty values, and closes it."""
-    records = {"0-8": amqp_0_8, "0-9-1": amqp}[case.version]
+    records = {"0-8": amqp_0_8.spec, "0-9-1": amqp.spec}[case.version]
     opener = Opener(case, closes=True)
-    start_ok = method_frame(0, amqp.ConnectionStartOk(ABOUT, "PLAIN", b"", ""))
-    opened = method_frame(0, amqp.ConnectionTuneOk(0, 4096, 0)) + method_frame(0, records.ConnectionOpen(""))
+    start_ok = method_frame(0, amqp.spec.ConnectionStartOk(ABOUT, "PLAIN", b"", ""))
+    opened = method_frame(0, amqp.spec.ConnectionTuneOk(0, 4096, 0)) + method_frame(0, records.ConnectionOpen(""))
     opener.steps = (opener.steps[0], start_ok, opened, opener.steps[-1])
     return opener
 
@@ -263,7 +263,7 @@ def test_the_answer_to_a_challenge(version: str, response: bytes, verdict: Verdi
     def answering() -> ScriptedClient:
         opener = Opener(case)
         begin, start_ok, *_ = opener.steps
-        opener.steps = (begin, start_ok, method_frame(0, amqp.ConnectionSecureOk(response)), b"")
+        opener.steps = (begin, start_ok, method_frame(0, amqp.spec.ConnectionSecureOk(response)), b"")
         return ScriptedClient(opener)
 
     assert run(case, answering).strict is verdict
@@ -276,14 +276,14 @@ class Staying(Opener):
         return super().__call__(heard)[0], False
 
 
-BEGIN = amqp_frame(1, amqp_1_0.Begin(None, 0, 100, 100))
-TRANSFER = amqp_frame(1, amqp_1_0.Transfer(0, 0, b"0", 0), amqp_1_0.Message(b"m").encode())
-END = amqp_frame(1, amqp_1_0.End())
+BEGIN = amqp_frame(1, amqp_1_0.spec.Begin(None, 0, 100, 100))
+TRANSFER = amqp_frame(1, amqp_1_0.spec.Transfer(0, 0, b"0", 0), amqp_1_0.Message(b"m").encode())
+END = amqp_frame(1, amqp_1_0.spec.End())
 LINKS = b"".join(
     [
-        amqp_frame(1, amqp_1_0.Attach("out", 0, amqp_1_0.SENDER, initial_delivery_count=0)),
-        amqp_frame(1, amqp_1_0.Attach("in", 1, amqp_1_0.RECEIVER)),
-        amqp_frame(1, amqp_1_0.Flow(0, 100, 0, 100, 1, 0, 10)),
+        amqp_frame(1, amqp_1_0.spec.Attach("out", 0, amqp_1_0.spec.SENDER, initial_delivery_count=0)),
+        amqp_frame(1, amqp_1_0.spec.Attach("in", 1, amqp_1_0.spec.RECEIVER)),
+        amqp_frame(1, amqp_1_0.spec.Flow(0, 100, 0, 100, 1, 0, 10)),
     ]
 )
 
@@ -302,18 +302,18 @@ def test_a_client_whose_session_is_over_is_judged(case: ClientCase, more: bytes)
 TEN_ATTACH = b"".join(
     [
         frame_0_10(each.encode_assembly(), channel=1)
-        for each in (amqp_0_10.SessionAttach(b"s"), amqp_0_10.SessionCommandPoint(0, 0))
+        for each in (amqp_0_10.spec.SessionAttach(b"s"), amqp_0_10.spec.SessionCommandPoint(0, 0))
     ]
 )
-TEN_DETACH = frame_0_10(amqp_0_10.SessionDetach(b"s").encode_assembly(), channel=1)
+TEN_DETACH = frame_0_10(amqp_0_10.spec.SessionDetach(b"s").encode_assembly(), channel=1)
 TEN_COMMANDS = b"".join(
     [
         assembly_0_10([(COMMAND_0_10, each.encode_segment())], 1, 4096)
         for each in (
-            amqp_0_10.MessageSubscribe("probe", "d", 0, 0),
-            amqp_0_10.MessageFlow("d", 0, 10),
-            amqp_0_10.MessageFlow("d", 1, 1000),
-            amqp_0_10.MessageTransfer("", 0, 0),
+            amqp_0_10.spec.MessageSubscribe("probe", "d", 0, 0),
+            amqp_0_10.spec.MessageFlow("d", 0, 10),
+            amqp_0_10.spec.MessageFlow("d", 1, 1000),
+            amqp_0_10.spec.MessageTransfer("", 0, 0),
         )
     ]
 )
@@ -332,11 +332,11 @@ def test_a_client_of_0_10_whose_session_is_over_is_judged(case: ClientCase, more
 
 EARLY = b"".join(
     [
-        amqp_frame(1, amqp_1_0.Begin(None, 0, 100, 100)),
-        amqp_frame(1, amqp_1_0.Attach("out", 0, amqp_1_0.SENDER, initial_delivery_count=0)),
+        amqp_frame(1, amqp_1_0.spec.Begin(None, 0, 100, 100)),
+        amqp_frame(1, amqp_1_0.spec.Attach("out", 0, amqp_1_0.spec.SENDER, initial_delivery_count=0)),
     ]
 )
-STALE = amqp_frame(1, amqp_1_0.Flow(0, 100, 0, 100, 0, 110, 10))
+STALE = amqp_frame(1, amqp_1_0.spec.Flow(0, 100, 0, 100, 0, 110, 10))
 """A sender's flow, before anybody asks for one: it happens to say what the answer would say."""
 
 
@@ -354,19 +354,19 @@ def test_the_server_of_a_slow_open_says_nothing_before_its_open() -> None:
 
     def hasty() -> ScriptedClient:
         opener = Staying(case, EARLY)
-        opener.steps = (AMQP_HEADER + amqp_frame(0, amqp_1_0.Open("hasty")) + EARLY, b"")
+        opener.steps = (AMQP_HEADER + amqp_frame(0, amqp_1_0.spec.Open("hasty")) + EARLY, b"")
         made.append(ScriptedClient(opener, ends_with=None))
         return made[-1]
 
     run(case, hasty)
     said = [each.heard.removeprefix(AMQP_HEADER) for each in made]
-    described = amqp_frame(0, amqp_1_0.Open("probe"))[8:11]
+    described = amqp_frame(0, amqp_1_0.spec.Open("probe"))[8:11]
     assert {each[8:11] for each in said} == {described}
 
 
 def test_a_sender_that_waits_for_no_credit_is_told_so() -> None:
     case = named("1.0/transport/flow/initial/client/no-flow")
-    more = EARLY + TRANSFER + amqp_frame(1, amqp_1_0.End())
+    more = EARLY + TRANSFER + amqp_frame(1, amqp_1_0.spec.End())
     result = run(case, lambda: ScriptedClient(Opener(case, more, closes=True), [{"event": "opened"}]))
     assert (result.strict, result.seen) == (Verdict.NON_STRICT, "1 transfers without credit")
 
@@ -389,7 +389,7 @@ def test_no_start_names_a_higher_version_than_the_header(version: str) -> None:
 @pytest.mark.parametrize("version", ["0-8", "0-9-1"])
 @pytest.mark.parametrize(("first", "verdict"), [(b"", Verdict.BREAKS), (None, Verdict.NON_STRICT)])
 def test_a_delivery_behind_the_close_that_ends_a_program(version: str, first: bytes | None, verdict: Verdict) -> None:
-    records = {"0-8": amqp_0_8, "0-9-1": amqp}[version]
+    records = {"0-8": amqp_0_8.spec, "0-9-1": amqp.spec}[version]
     case = named(f"{version}/connection.close/discard/client")
     closing = method_frame(1, records.ChannelClose(200, "bye")) if first is None else first
 
@@ -417,7 +417,9 @@ def test_a_client_that_drops_the_connection_at_an_early_heartbeat() -> None:
     def dropping() -> ScriptedClient:
         opener = Opener(case)
         header, start_ok, *_ = opener.steps
-        opened = method_frame(0, amqp.ConnectionTuneOk(5, 4096, 1)) + method_frame(0, amqp.ConnectionOpen("/"))
+        opened = method_frame(0, amqp.spec.ConnectionTuneOk(5, 4096, 1)) + method_frame(
+            0, amqp.spec.ConnectionOpen("/")
+        )
         opener.steps = (header, start_ok, opened, b"")
 
         def says(heard: bytes) -> tuple[bytes, bool]:
@@ -441,8 +443,8 @@ def test_the_program_waits_for_its_message_while_known_completed_is_asked_for() 
     assert run(case, publishing).strict is Verdict.BREAKS
     [first, *_] = made
     asked = frame_0_10(
-        amqp_0_10.SessionCompleted(amqp_0_10.SequenceSet([(0, 0)]), timely_reply=True).encode_assembly(), channel=1
+        amqp_0_10.spec.SessionCompleted(amqp_0_10.SequenceSet([(0, 0)]), timely_reply=True).encode_assembly(), channel=1
     )
-    whole = frame_0_10(amqp_0_10.SessionCompleted(amqp_0_10.SequenceSet([(0, 3)])).encode_assembly(), channel=1)
+    whole = frame_0_10(amqp_0_10.spec.SessionCompleted(amqp_0_10.SequenceSet([(0, 3)])).encode_assembly(), channel=1)
     assert whole not in first.heard[: first.heard.index(asked)]
     assert whole in first.heard[first.heard.index(asked) :]

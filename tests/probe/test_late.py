@@ -4,25 +4,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from amqp_sansio import amqp_0_9_1 as amqp
+from amqp_sansio.amqp_0_9_1 import spec
 from amqp_sansio.broker import Settings
-from amqp_sansio_probe import (
-    Capabilities,
-    Case,
-    Expectations,
-    Login,
-    Patience,
-    Result,
-    Runner,
-    Seen,
-    Talk,
-    Transport,
-    Unusable,
-    Verdict,
-    find_capabilities,
-    unexpected,
-)
+from amqp_sansio_probe import Capabilities, Case, Login, Patience, Result, Runner, Transport, Verdict, find_capabilities
+from amqp_sansio_probe.expecting import Expectations, unexpected
+from amqp_sansio_probe.talk import Talk
 from amqp_sansio_probe.transport import Watched
+from amqp_sansio_probe.verdicts import Seen, Unusable
 from tests.kit.probing import HubServer, Scripted
 from tests.probe.test_verdicts import CAN, ERROR, Liar, asks, case
 
@@ -173,7 +161,7 @@ def test_the_unit_that_is_asked_for_is_still_read() -> None:
 
     def greets(talk: Talk) -> Seen:
         talk.is_judged = False
-        start: amqp.ConnectionStart = talk.greet()
+        start: spec.ConnectionStart = talk.greet()
         return Seen(Verdict.CONFORMS, f"{start.version_major}-{start.version_minor} at {talk.transport.now():g} s")
 
     assert judged(in_turn(Later, Scripted), case(greets)).seen == "0-9 at 3 s"

@@ -6,8 +6,10 @@ from typing import Final
 import pytest
 
 from amqp_sansio import amqp_0_9_1 as amqp
-from amqp_sansio_probe import CASES, FAILURES, Capabilities, Case, Login, Result, Runner, Verdict
+from amqp_sansio.amqp_0_9_1 import spec
+from amqp_sansio_probe import CASES, Capabilities, Case, Login, Result, Runner, Verdict
 from amqp_sansio_probe.talk import HEADER, METHOD, frame, method_frame
+from amqp_sansio_probe.verdicts import FAILURES
 from tests.kit.probing import Scripted
 
 CAN: Final = Capabilities(
@@ -17,9 +19,9 @@ CAN: Final = Capabilities(
     ("PLAIN",),
     frozenset({"declare", "ttl", "confirms", "tx", "nack", "exchange-bindings", "consumer-cancel-notify"}),
 )
-START: Final = amqp.ConnectionStart(0, 9, amqp.Table({}), b"PLAIN", b"en_US")
-TUNE: Final = amqp.ConnectionTune(100, 131_072, 0)
-METHODS: Final = {method.ID: method for method in amqp.RABBIT.methods.values()}
+START: Final = spec.ConnectionStart(0, 9, amqp.Table({}), b"PLAIN", b"en_US")
+TUNE: Final = spec.ConnectionTune(100, 131_072, 0)
+METHODS: Final = {method.ID: method for method in spec.RABBIT.methods.values()}
 CLASSIC: Final = [each for each in CASES if each.version == "0-9-1"]
 OPENING: Final = {
     "0-9-1/connection.start/protocol-name",
@@ -51,22 +53,22 @@ class Server:
             said, fresh = method_frame(0, START), fresh[8:]
         for channel, method in methods_of(fresh):
             said += self.answer(channel, method)
-            if method is amqp.ConnectionClose:
+            if method is spec.ConnectionClose:
                 return said, True
         return said, False
 
-    def answer(self, channel: int, method: type[amqp.Method]) -> bytes:
-        if method is amqp.ConnectionStartOk:
+    def answer(self, channel: int, method: type[spec.Method]) -> bytes:
+        if method is spec.ConnectionStartOk:
             return method_frame(0, TUNE)
         opens = method.NAME in ("connection.open", "connection.close", "channel.open", "channel.close")
         if not method.REPLIES or (self.mute and not opens):
             return b""
-        reply = amqp.BasicGetEmpty if method is amqp.BasicGet else method.REPLIES[0]
-        payload = reply().encode(amqp.RABBIT.tables)
+        reply = spec.BasicGetEmpty if method is spec.BasicGet else method.REPLIES[0]
+        payload = reply().encode(spec.RABBIT.tables)
         return frame(METHOD, channel, payload if opens or len(payload) == 4 else payload[: len(payload) - self.cut])
 
 
-def methods_of(octets: bytes) -> Iterator[tuple[int, type[amqp.Method]]]:
+def methods_of(octets: bytes) -> Iterator[tuple[int, type[spec.Method]]]:
     """The channels and kinds of the methods in whole frames; what begins no frame ends them."""
     while len(octets) >= 8:
         kind, channel, size = octets[0], int.from_bytes(octets[1:3]), int.from_bytes(octets[3:7])

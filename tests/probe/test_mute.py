@@ -7,7 +7,8 @@ from typing import Final
 
 import pytest
 
-from amqp_sansio_probe import CASES, FAILURES, Capabilities, Case, Login, Runner, Verdict
+from amqp_sansio_probe import CASES, Capabilities, Case, Login, Runner, Verdict
+from amqp_sansio_probe.verdicts import FAILURES
 from tests.kit.muted import moody, muted
 
 CAN: Final = Capabilities(

@@ -7,30 +7,16 @@ from xml.etree import ElementTree
 import pytest
 
 from amqp_sansio.capture import Segment, read_segments
-from amqp_sansio_probe import (
-    Case,
-    Connection,
-    Conversation,
-    Expectations,
-    Piece,
-    Record,
-    Result,
-    Seen,
-    Tree,
-    Verdict,
-    badge,
-    file_name,
-    format_expectations,
-    json_line,
-    junit,
-    parse_expectations,
-    read_records,
-    record_of,
-    recording_of,
-    unexpected,
-)
+from amqp_sansio_probe import Case, Result, Verdict
+from amqp_sansio_probe.conversation import Conversation, Piece
+from amqp_sansio_probe.expecting import Expectations, format_expectations, parse_expectations, unexpected
 from amqp_sansio_probe.page import OCTETS, Run, matrix_page, runs_of
+from amqp_sansio_probe.recording import file_name, recording_of
+from amqp_sansio_probe.records import Record, json_line, read_records, record_of
+from amqp_sansio_probe.reports import Tree, badge, junit
+from amqp_sansio_probe.running import Connection
 from amqp_sansio_probe.talk import HEADER
+from amqp_sansio_probe.verdicts import Seen
 
 PEER = "Liar<1> 4.1"
 

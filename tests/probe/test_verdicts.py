@@ -5,37 +5,25 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from amqp_sansio import amqp_0_9_1 as amqp
+from amqp_sansio.amqp_0_9_1 import spec
 from amqp_sansio.broker import Settings
-from amqp_sansio_probe import (
-    Capabilities,
-    Case,
-    Deviation,
-    Login,
-    Patience,
-    Result,
-    Runner,
-    Seen,
-    Suite,
-    Surprise,
-    Talk,
-    Transport,
-    Unusable,
-    Verdict,
-    find_capabilities,
-)
-from amqp_sansio_probe.talk import HEADER, frame, method_frame
+from amqp_sansio_probe import Capabilities, Case, Login, Patience, Result, Runner, Transport, Verdict, find_capabilities
+from amqp_sansio_probe.case import Suite
+from amqp_sansio_probe.profiles import Deviation
+from amqp_sansio_probe.talk import HEADER, Talk, frame, method_frame
+from amqp_sansio_probe.verdicts import Seen, Surprise, Unusable
 from tests.kit.probing import NOBODY, HubServer, Says, Scripted
 
 CAN = Capabilities("Liar", "1", ("0-9-1",), ("PLAIN",), frozenset())
-START = method_frame(0, amqp.ConnectionStart(0, 9, amqp.Table({}), b"PLAIN", b"en_US"))
-TUNE = method_frame(0, amqp.ConnectionTune(100, 131_072, 0))
-OPEN_OK = method_frame(0, amqp.ConnectionOpenOk())
-CHANNEL_OK = method_frame(1, amqp.ChannelOpenOk())
-SPARE_OK = method_frame(9, amqp.ChannelOpenOk())
-SPARE_CLOSED = method_frame(9, amqp.ChannelCloseOk())
-CLOSE_OK = method_frame(0, amqp.ConnectionCloseOk())
-ERROR = method_frame(0, amqp.ConnectionClose(504, "no", 20, 10))
-CHANNEL_ERROR = method_frame(1, amqp.ChannelClose(406, "no", 20, 10))
+START = method_frame(0, spec.ConnectionStart(0, 9, amqp.Table({}), b"PLAIN", b"en_US"))
+TUNE = method_frame(0, spec.ConnectionTune(100, 131_072, 0))
+OPEN_OK = method_frame(0, spec.ConnectionOpenOk())
+CHANNEL_OK = method_frame(1, spec.ChannelOpenOk())
+SPARE_OK = method_frame(9, spec.ChannelOpenOk())
+SPARE_CLOSED = method_frame(9, spec.ChannelCloseOk())
+CLOSE_OK = method_frame(0, spec.ConnectionCloseOk())
+ERROR = method_frame(0, spec.ConnectionClose(504, "no", 20, 10))
+CHANNEL_ERROR = method_frame(1, spec.ChannelClose(406, "no", 20, 10))
 
 
 class Liar:
@@ -110,7 +98,7 @@ def case(run: Callable[[Talk], Seen], level: str = "must", needs: tuple[str, ...
 def asks(talk: Talk) -> Seen:
     talk.login()
     talk.channel()
-    talk.say(1, amqp.BasicQos(0, 1))
+    talk.say(1, spec.BasicQos(0, 1))
     return talk.connection_error(504)
 
 
@@ -125,13 +113,13 @@ def test_conforms() -> None:
     assert (result.verdict, result.seen) == (Verdict.CONFORMS, "connection.close 504 'no'")
 
 
-@pytest.mark.parametrize("harmless", [frame(8, 0, b""), method_frame(0, amqp.ConnectionBlocked("low"))])
+@pytest.mark.parametrize("harmless", [frame(8, 0, b""), method_frame(0, spec.ConnectionBlocked("low"))])
 def test_harmless_units_are_passed_over(harmless: bytes) -> None:
     assert judged(lambda: Liar({"basic.qos 1": harmless + ERROR})).verdict is Verdict.CONFORMS
 
 
 def test_another_code() -> None:
-    other = method_frame(0, amqp.ConnectionClose(501, "frame", 20, 10))
+    other = method_frame(0, spec.ConnectionClose(501, "frame", 20, 10))
     result = judged(lambda: Liar({"basic.qos 1": other}))
     assert (result.verdict, result.seen) == (Verdict.OTHER_CODE, "connection.close 501 'frame'")
 
@@ -163,7 +151,7 @@ def test_an_end_without_close_conforms_where_the_rule_allows_it() -> None:
     def silent(talk: Talk) -> Seen:
         talk.login()
         talk.channel()
-        talk.say(1, amqp.BasicQos(0, 1))
+        talk.say(1, spec.BasicQos(0, 1))
         return talk.connection_error(501, silent=True)
 
     assert judged(lambda: Liar({"basic.qos 1": None}), case(silent)).verdict is Verdict.CONFORMS

@@ -5,7 +5,8 @@ from random import Random
 import pytest
 
 from amqp_sansio.broker import Settings
-from amqp_sansio_probe import CASES, Case, Login, Names, Patience, Runner, Suite, Transport, Verdict, find_capabilities
+from amqp_sansio_probe import CASES, Case, Login, Names, Patience, Runner, Transport, Verdict, find_capabilities
+from amqp_sansio_probe.case import Suite
 from amqp_sansio_probe.talk import Talk
 from amqp_sansio_probe.talk_1_0 import SASL_HEADER, Talk10
 from tests.kit.probing import HubServer, Scripted

@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio_report.findings import Finding, findings
 from amqp_sansio_report.report import report_segments
 from amqp_sansio_report.services import Services
@@ -57,7 +58,7 @@ class Asking:
         more = {} if expires is None else {"expiration": amqp.Timestamp(expires)}
         name = "amqps://ns.example/orders"
         self.ask(0, SECRET, operation="put-token", type="jwt", name=name, security_token=SECRET, **more)
-        self.answer(1, self.asked - 1, status__code=amqp.Int(status), status__description=text)
+        self.answer(1, self.asked - 1, status__code=spec.Int(status), status__description=text)
 
     def first(self) -> Finding:
         """The first finding; no token is on its page."""
@@ -88,7 +89,7 @@ def test_a_link_whose_token_has_expired(expires: int | None, says: str) -> None:
     asking = Asking()
     asking.put(200, "OK", expires)
     error = amqp.Error(amqp.Symbol("amqp:unauthorized-access"), "The token is expired. TrackingId:abc_G3")
-    asking.talk.server(amqp.Detach(4, True, error)).client(amqp.Detach(4, True))
+    asking.talk.server(spec.Detach(4, True, error)).client(spec.Detach(4, True))
     found = asking.first()
     assert found.text == "detach of the server, 1 time"
     assert "TrackingId:abc_G3" in found.more and "of orders" in found.more
@@ -124,7 +125,7 @@ def test_a_request_to_management_with_its_answer(operation: str, status: int, co
     asking = Asking()
     asking.ask(2, None, operation=operation)
     more = {"errorCondition": amqp.Symbol(condition)} if condition else {}
-    asking.answer(3, 0, statusCode=amqp.Int(status), statusDescription="no such hub", **more)
+    asking.answer(3, 0, statusCode=spec.Int(status), statusDescription="no such hub", **more)
     found = asking.first()
     assert found.text == f"answer to {operation} of the server, 1 time"
     assert says in found.more and (condition or str(status)) in found.more
@@ -142,7 +143,7 @@ def test_a_request_to_management_with_its_answer(operation: str, status: int, co
 def test_a_link_that_a_service_detaches(condition: str, text: str, says: str) -> None:
     asking = Asking()
     error = amqp.Error(amqp.Symbol(condition), text)
-    asking.talk.server(amqp.Detach(5, True, error)).client(amqp.Detach(5, True))
+    asking.talk.server(spec.Detach(5, True, error)).client(spec.Detach(5, True))
     found = asking.first()
     assert found.text == "detach of the server, 1 time"
     assert condition in found.more and says in found.more
@@ -175,7 +176,7 @@ def test_requests_are_listed_with_their_answers() -> None:
     for status in (200, 200, 410):
         asking.ask(2, None, operation="com.microsoft:renew-lock")
         more = {} if status == 200 else {"errorCondition": amqp.Symbol("com.microsoft:message-lock-lost")}
-        asking.answer(3, asking.asked - 1, statusCode=amqp.Int(status), **more)
+        asking.answer(3, asking.asked - 1, statusCode=spec.Int(status), **more)
     asking.ask(2, None, operation="com.microsoft:peek-message")
     report = report_segments(packets(asking.talk))
     entity = "orders/$management"
@@ -198,10 +199,10 @@ def test_a_client_that_never_settles_answers_of_services_is_no_finding() -> None
         amqp.AmqpValue(SECRET), properties=amqp.Properties(message_id="m"), application_properties=told
     )
     talk.client(transfer(0, asked, handle=0))
-    said = {"status-code": amqp.Int(202)}
+    said = {"status-code": spec.Int(202)}
     answer = amqp.Message(None, properties=amqp.Properties(correlation_id="m"), application_properties=said)
     talk.server(transfer(0, answer, handle=1))
-    talk.server(amqp.Detach(5, True, amqp.Error(amqp.Symbol("amqp:unauthorized-access"), "")))
+    talk.server(spec.Detach(5, True, amqp.Error(amqp.Symbol("amqp:unauthorized-access"), "")))
     report = report_segments(packets(talk))
     found = [each.text for each in findings(report.gather)]
     assert not any("nobody settled" in each for each in found)
@@ -227,8 +228,8 @@ def test_a_client_that_answers_with_the_same_error_tells_nothing_new(text: str) 
     """The SDK for Java does."""
     asking = Asking()
     busy = amqp.Symbol("com.microsoft:server-busy")
-    asking.talk.server(amqp.Detach(5, True, amqp.Error(busy, "50009")))
-    asking.talk.client(amqp.Detach(5, True, amqp.Error(busy, text)))
+    asking.talk.server(spec.Detach(5, True, amqp.Error(busy, "50009")))
+    asking.talk.client(spec.Detach(5, True, amqp.Error(busy, text)))
     told = [each.text for each in findings(report_segments(packets(asking.talk)).gather)]
     assert "detach of the server, 1 time" in told
     assert ("detach of the client, 1 time" in told) == (text != "50009")
@@ -237,9 +238,9 @@ def test_a_client_that_answers_with_the_same_error_tells_nothing_new(text: str) 
 def test_an_error_that_explains_itself_is_not_laid_to_a_broken_rule() -> None:
     asking = Asking()
     # A receiver of the client that isn't there: this breaks a rule just before.
-    asking.talk.client(amqp.Detach(99, True))
+    asking.talk.client(spec.Detach(99, True))
     error = amqp.Error(amqp.Symbol("com.microsoft:session-lock-lost"), "")
-    asking.talk.server(amqp.Detach(5, True, error)).client(amqp.Detach(5, True))
+    asking.talk.server(spec.Detach(5, True, error)).client(spec.Detach(5, True))
     report = report_segments(packets(asking.talk))
     (found,) = [each for each in findings(report.gather) if each.text == "detach of the server, 1 time"]
     assert found.more.endswith("accept the session again")
@@ -249,7 +250,7 @@ def test_each_condition_is_a_finding_of_its_own() -> None:
     asking = Asking()
     for handle, condition in ((4, "com.microsoft:server-busy"), (5, "com.microsoft:session-lock-lost")):
         error = amqp.Error(amqp.Symbol(condition), "")
-        asking.talk.server(amqp.Detach(handle, True, error)).client(amqp.Detach(handle, True))
+        asking.talk.server(spec.Detach(handle, True, error)).client(spec.Detach(handle, True))
     report = report_segments(packets(asking.talk))
     told = [each.more for each in findings(report.gather) if each.text == "detach of the server, 1 time"]
     assert len(told) == 2 and "throttles" in told[0] and "accept the session again" in told[1]
@@ -268,7 +269,7 @@ def test_a_publish_that_is_throttled() -> None:
 def test_a_connection_without_links_that_the_service_closes() -> None:
     text = "The connection was inactive for more than the allowed 300000 milliseconds and is closed by container 'L'."
     asking = Asking()
-    asking.talk.server(amqp.Close(amqp.Error(amqp.Symbol("amqp:connection:forced"), text))).client(amqp.Close())
+    asking.talk.server(spec.Close(amqp.Error(amqp.Symbol("amqp:connection:forced"), text))).client(spec.Close())
     found = asking.first()
     assert found.text == "1 connection closed by the server with an error"
     assert "the connection had no link for that time" in found.more

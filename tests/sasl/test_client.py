@@ -17,8 +17,8 @@ from amqp_sansio.sasl import (
     XOAuth2,
     choose,
     client_mechanisms,
-    with_nonce,
 )
+from amqp_sansio.sasl._client import with_nonce
 
 SECRET = "s3cret-t0ken"
 ALL: list[ClientMechanism] = [

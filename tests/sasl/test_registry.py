@@ -14,7 +14,6 @@ from amqp_sansio.client.amqp_1_0.settings import client_config as config_1_0
 from amqp_sansio.client.classic.settings import client_config as config_classic
 from amqp_sansio.sasl import (
     MECHANISMS,
-    SERVER_MECHANISMS,
     Challenge,
     ClientMechanism,
     Credentials,
@@ -29,6 +28,7 @@ from amqp_sansio.sasl import (
     client_mechanisms,
     server_mechanism,
 )
+from amqp_sansio.sasl._registry import SERVER_MECHANISMS
 from amqp_sansio.uri import parse
 from amqp_sansio.versions import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from tests.kit.hub import User, World

@@ -18,10 +18,10 @@ from amqp_sansio.sasl import (
     ScramSha256,
     ServerStep,
     Verified,
-    decoy_scram_keys,
     scram_keys,
     server_mechanism,
 )
+from amqp_sansio.sasl._scram_server import decoy_scram_keys
 
 # RFC 5802 section 5 and RFC 7677 section 3: user "user", password "pencil".
 SHA1 = (

@@ -18,9 +18,10 @@ from amqp_sansio import (
     LimitExceeded,
     LocalProtocolError,
     OpenRequested,
-    amqp_0_8,
 )
-from amqp_sansio.amqp_0_9_1 import Config, Published, QueueDeclare
+from amqp_sansio.amqp_0_8 import spec
+from amqp_sansio.amqp_0_9_1 import Config, Published
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio.broker import Settings
 from amqp_sansio.sasl import AmqPlain, Anonymous, Plain, ScramSha256
 from amqp_sansio.versions import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
@@ -207,8 +208,8 @@ async def test_0_8_is_spoken_too(world: World, broker: ScriptedBroker) -> None:
     async with world.connect(broker.url, AMQP_0_8) as connection:
         assert connection.core.dialect.name.startswith("0-8")
         channel = await connection.open_channel()
-        assert isinstance(await channel.call(amqp_0_8.AccessRequest(realm="/data")), amqp_0_8.AccessRequestOk)
-        assert isinstance(await channel.call(amqp_0_8.QueueDeclare(queue="q", durable=True)), amqp_0_8.QueueDeclareOk)
+        assert isinstance(await channel.call(spec.AccessRequest(realm="/data")), spec.AccessRequestOk)
+        assert isinstance(await channel.call(spec.QueueDeclare(queue="q", durable=True)), spec.QueueDeclareOk)
         await channel.publish(b"one", routing_key="q")
         delivery = await channel.get("q")
         assert delivery is not None

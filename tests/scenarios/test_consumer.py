@@ -10,18 +10,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio import By, EndpointClosed, Event, Limits, LocalProtocolError
-from amqp_sansio.amqp_0_9_1 import (
-    BasicCancel,
-    BasicConsume,
-    BasicConsumeOk,
-    BasicProperties,
-    BasicQos,
-    MethodReceived,
-    Published,
-    QueueDeclare,
-    QueueDelete,
-    Request,
-)
+from amqp_sansio.amqp_0_9_1 import BasicProperties, MethodReceived, Published, Request
+from amqp_sansio.amqp_0_9_1.spec import BasicCancel, BasicConsume, BasicConsumeOk, BasicQos, QueueDeclare, QueueDelete
 from amqp_sansio.client.classic.consumer import Consumer, Delivery
 from amqp_sansio.errors import ConsumerEnded
 from tests.kit.scenarios import has_one_thread, only

@@ -9,9 +9,9 @@ import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, By, Closed, EndpointClosed, Event, Limits, Version
 from amqp_sansio._classic.codec.table import RABBIT
-from amqp_sansio.amqp_0_9_1 import BasicDeliver
-from amqp_sansio.amqp_0_10 import QueueQuery
-from amqp_sansio.amqp_1_0 import Transfer
+from amqp_sansio.amqp_0_9_1.spec import BasicDeliver
+from amqp_sansio.amqp_0_10.spec import QueueQuery
+from amqp_sansio.amqp_1_0.spec import Transfer
 from amqp_sansio.events import OpenRequested
 from tests.kit import octets_0_10, octets_1_0, octets_classic
 from tests.kit.scripted import Peer, ScriptedBroker

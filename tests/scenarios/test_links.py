@@ -10,16 +10,13 @@ from amqp_sansio import By, EndpointClosed, Event, LocalProtocolError
 from amqp_sansio.amqp_1_0 import (
     Accepted,
     CreditChanged,
-    Declare,
     Delivery,
-    Discharge,
     Error,
     Header,
     LinkRequested,
     Message,
     Modified,
     Properties,
-    Received,
     Rejected,
     Released,
     SessionRequested,
@@ -31,6 +28,7 @@ from amqp_sansio.amqp_1_0 import (
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
 from amqp_sansio.amqp_1_0.codec.conditions import DETACH_FORCED, FRAMING_ERROR, INTERNAL_ERROR, NOT_FOUND
+from amqp_sansio.amqp_1_0.spec import Declare, Discharge, Received
 from amqp_sansio.errors import LinkEnded, NotAccepted, RemoteProtocolError, TransactionFailed
 from amqp_sansio.events import Opened
 from tests.kit.held_1_0 import HeldNode, answer

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
-from amqp_sansio.amqp_0_10 import QueueDeclare
+from amqp_sansio.amqp_0_10.spec import QueueDeclare
 from amqp_sansio.recorded.frame_lines import LONGEST, FrameLines
 from tests.kit.scenarios import is_adapter, only
 from tests.kit.worlds import World

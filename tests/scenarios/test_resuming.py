@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from amqp_sansio import Accepted, By, EndpointClosed, LocalProtocolError
-from amqp_sansio.amqp_0_10 import CREDIT, MessageReceived, QueueQuery
+from amqp_sansio.amqp_0_10 import MessageReceived
+from amqp_sansio.amqp_0_10.spec import CREDIT, QueueQuery
 from amqp_sansio.amqp_1_0 import Accepted as Accepted10
 from amqp_sansio.amqp_1_0 import Message
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver

@@ -8,38 +8,40 @@ import pytest
 
 from amqp_sansio import Accepted, By, EndpointClosed, Event, LimitExceeded, Limits, LocalProtocolError
 from amqp_sansio.amqp_0_10 import (
+    CommandReceived,
+    CreditChanged,
+    DeliveryProperties,
+    ExecutionError,
+    Message,
+    MessageProperties,
+    MessageReceived,
+    Rejected,
+    Released,
+)
+from amqp_sansio.amqp_0_10 import Session as CoreSession
+from amqp_sansio.amqp_0_10.spec import (
     CREDIT,
     NONE,
     NOT_ACQUIRED,
     WINDOW,
     XA_RBROLLBACK,
-    CommandReceived,
-    CreditChanged,
-    DeliveryProperties,
     ExchangeBind,
     ExchangeBound,
     ExchangeDeclare,
     ExchangeDelete,
     ExchangeQuery,
     ExchangeUnbind,
-    ExecutionError,
-    Message,
     MessageFlow,
-    MessageProperties,
-    MessageReceived,
     MessageStop,
     MessageTransfer,
     QueueDeclare,
     QueueDelete,
     QueuePurge,
     QueueQuery,
-    Rejected,
-    Released,
     StreamDeliver,
     XaResult,
     Xid,
 )
-from amqp_sansio.amqp_0_10 import Session as CoreSession
 from amqp_sansio.client import inbox
 from amqp_sansio.client.amqp_0_10.subscription import Subscription
 from amqp_sansio.errors import RemoteProtocolError, SessionEnded, TransactionFailed

@@ -9,7 +9,8 @@ from typing import Any, Final
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
-from amqp_sansio.testing.simulate import RANDOM, Fault, Hazards, Process, Scene, Seeded, World, explore
+from amqp_sansio.testing.simulate import RANDOM, Fault, Hazards, Process, Seeded, World, explore
+from amqp_sansio.testing.simulate.exploring import Scene
 from amqp_sansio_asyncio import connect
 from amqp_sansio_asyncio.simulated import simulated
 from tests.simulate.test_world import VERSIONS, jobs

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from amqp_sansio.testing.simulate import Line, Process, World
+from amqp_sansio.testing.simulate import Process, World
+from amqp_sansio.testing.simulate.network import Line
 
 
 class Plain:

@@ -14,19 +14,19 @@ from typing import Any, Final
 import pytest
 
 from amqp_sansio.testing.simulate import (
-    EPOCH,
     Fault,
     Hazards,
     Kind,
     Process,
     Program,
-    Scene,
     Schedule,
     Seeded,
     World,
     explore,
     replay,
 )
+from amqp_sansio.testing.simulate.exploring import Scene
+from amqp_sansio.testing.simulate.outside import EPOCH
 from amqp_sansio_asyncio import connect
 from amqp_sansio_asyncio.simulated import simulated
 from amqp_sansio_sync import connect as connect_blocking

@@ -23,7 +23,6 @@ from amqp_sansio.testing.simulate import (
     Process,
     Promise,
     Recorded,
-    Scene,
     Schedule,
     Seeded,
     World,
@@ -32,6 +31,7 @@ from amqp_sansio.testing.simulate import (
     memory,
     replay,
 )
+from amqp_sansio.testing.simulate.exploring import Scene
 from amqp_sansio_asyncio import connect
 from amqp_sansio_asyncio.simulated import simulated, simulated_loop
 from tools.simulate.modes import LIMITS, SETTINGS

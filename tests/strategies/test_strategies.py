@@ -13,6 +13,12 @@ from amqp_sansio import amqp_0_8 as old
 from amqp_sansio import amqp_0_10 as ten
 from amqp_sansio import amqp_1_0 as one
 from amqp_sansio.amqp_0_9_1 import Message, Table, get_dialect
+from amqp_sansio.amqp_0_10.codec.record import decode_command, decode_control, decode_headers, encode_headers
+from amqp_sansio.amqp_0_10.codec.structs import decode_struct
+from amqp_sansio.amqp_0_10.codec.types import decode_value, encode_value
+from amqp_sansio.amqp_1_0.codec.composite import decode_frame_body
+from amqp_sansio.amqp_1_0.codec.message import check_message
+from amqp_sansio.amqp_1_0.codec.values import decode, encode
 from amqp_sansio.testing import amqp_0_8, amqp_0_9_1, amqp_0_10, amqp_1_0
 
 DIALECTS = ("0-8", "0-8-rabbit", "0-8-qpid", "0-9-1", "0-9-1-rabbit", "0-9-1-qpid")
@@ -72,7 +78,7 @@ def test_messages_of_one_method(message: Message[Any]) -> None:
 
 def test_no_messages_of_a_method_that_carries_none() -> None:
     with pytest.raises(ValueError, match="no such method carries content"):
-        amqp_0_8.messages(old.QueueDeclare)
+        amqp_0_8.messages(old.spec.QueueDeclare)
     with pytest.raises(ValueError, match="dialect"):
         amqp_0_8.tables("0-7")
 
@@ -100,8 +106,8 @@ def test_classic_frames_are_whole(name: str, data: st.DataObject) -> None:
 @given(value=amqp_0_10.values())
 @few
 def test_values_of_0_10_come_back(value: Any) -> None:
-    octets = ten.encode_value(value)
-    assert ten.decode_value(octets) == (value, len(octets))
+    octets = encode_value(value)
+    assert decode_value(octets) == (value, len(octets))
 
 
 @given(entries=amqp_0_10.maps())
@@ -127,10 +133,10 @@ def test_records_of_0_10_come_back(kind: type[Any], data: st.DataObject) -> None
 def test_commands_and_controls_of_a_side(side: Side | None, data: st.DataObject) -> None:
     command = data.draw(amqp_0_10.commands(sent_by=side))
     octets = command.encode_segment(sync=True)
-    assert ten.decode_command(octets, 0, len(octets)) == (command, True)
+    assert decode_command(octets, 0, len(octets)) == (command, True)
     control = data.draw(amqp_0_10.controls(sent_by=side))
     octets = control.encode_assembly()
-    assert ten.decode_control(octets, 0, len(octets)) == control
+    assert decode_control(octets, 0, len(octets)) == control
     if side is not None:
         assert side.other.value in command.HANDLERS
         assert side.other.value in control.HANDLERS
@@ -139,10 +145,10 @@ def test_commands_and_controls_of_a_side(side: Side | None, data: st.DataObject)
 @given(found=amqp_0_10.headers(), struct=amqp_0_10.structs())
 @few
 def test_headers_and_structs_of_0_10_come_back(found: tuple[Any, ...], struct: Any) -> None:
-    octets = ten.encode_headers(found)
-    assert ten.decode_headers(octets, 0, len(octets)) == found
+    octets = encode_headers(found)
+    assert decode_headers(octets, 0, len(octets)) == found
     octets = struct.encode_struct32()[4:]
-    assert ten.decode_struct(octets, 0, len(octets)) == struct
+    assert decode_struct(octets, 0, len(octets)) == struct
 
 
 @given(message=amqp_0_10.messages())
@@ -160,25 +166,25 @@ def test_frames_of_0_10_are_whole(octets: bytes) -> None:
     assert int.from_bytes(octets[2:4], "big") == len(octets)
     kind, end = octets[1], len(octets)
     if kind == 0:
-        ten.decode_control(octets, 12, end)
+        decode_control(octets, 12, end)
     elif kind == 1:
-        ten.decode_command(octets, 12, end)
+        decode_command(octets, 12, end)
     elif kind == 2:
-        ten.decode_headers(octets, 12, end)
+        decode_headers(octets, 12, end)
 
 
 @given(value=amqp_1_0.values(), other=amqp_1_0.encoded_alike())
 @few
 def test_values_of_1_0_come_back(value: Any, other: Any) -> None:
-    assert one.decode(one.encode(value))[0] == value
-    again = one.decode(one.encode(other))[0]
-    assert one.encode(again) == one.encode(other)
+    assert decode(encode(value))[0] == value
+    again = decode(encode(other))[0]
+    assert encode(again) == encode(other)
 
 
 @given(found=amqp_1_0.maps())
 @few
 def test_maps_of_1_0_come_back(found: dict[Any, Any]) -> None:
-    assert one.decode(one.encode(found))[0] == found
+    assert decode(encode(found))[0] == found
 
 
 @given(record=st.one_of(amqp_1_0.performatives(), amqp_1_0.outcomes(), amqp_1_0.delivery_states(), amqp_1_0.errors()))
@@ -192,7 +198,7 @@ def test_records_of_1_0_come_back(record: Any) -> None:
 @few
 def test_messages_of_1_0_come_back(message: one.Message) -> None:
     payload = message.encode()
-    one.check_message(payload)
+    check_message(payload)
     assert one.Message.from_wire(payload) == message
 
 
@@ -203,10 +209,10 @@ def test_frames_of_1_0_are_whole(octets: bytes, sasl: bytes) -> None:
         assert int.from_bytes(frame[:4], "big") == len(frame)
         assert frame[4:6] == bytes((2, kind))
         if len(frame) > 8:
-            record, end = one.decode_frame_body(frame, 8)
-            assert isinstance(record, one.SaslFrame if kind else one.Performative)
-            if isinstance(record, one.Transfer):
-                one.check_message(frame[end:])
+            record, end = decode_frame_body(frame, 8)
+            assert isinstance(record, one.spec.SaslFrame if kind else one.spec.Performative)
+            if isinstance(record, one.spec.Transfer):
+                check_message(frame[end:])
             else:
                 assert end == len(frame)
 

@@ -7,7 +7,8 @@ from functools import partial
 
 import pytest
 
-from amqp_sansio.testing.simulate import Line, World
+from amqp_sansio.testing.simulate import World
+from amqp_sansio.testing.simulate.network import Line
 from amqp_sansio_sync.simulated import inside
 from tests.kit.certificates import Certificates, kept_certificates
 from tests.kit.scripted import ScriptedBroker

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, By, EndpointClosed, Limits, Version
-from amqp_sansio.amqp_0_9_1 import Published, QueueDeclare
+from amqp_sansio.amqp_0_9_1 import Published
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio.client import inbox
 from amqp_sansio_sync import driver
 from amqp_sansio_sync.keeper import Keeper

@@ -7,7 +7,8 @@ from collections.abc import Generator
 
 import pytest
 
-from amqp_sansio.amqp_0_9_1 import MethodReceived, QueueDeclare
+from amqp_sansio.amqp_0_9_1 import MethodReceived
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio_sync import Channel, connect
 from amqp_sansio_sync.transport import Transport
 from tests.kit.inside import driver_of

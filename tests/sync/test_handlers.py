@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, By, EndpointClosed, LocalProtocolError, Version
-from amqp_sansio.amqp_0_9_1 import MessageReturned, QueueDeclare
+from amqp_sansio.amqp_0_9_1 import MessageReturned
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio_sync.amqp_1_0 import Receiver
 from amqp_sansio_sync.system import Thread, current
 from tests.kit.scripted import ScriptedBroker

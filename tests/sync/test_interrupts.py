@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, EndpointClosed, Version
-from amqp_sansio.amqp_0_9_1 import BasicProperties, QueueDeclare
-from amqp_sansio.amqp_0_10 import QueueQuery
+from amqp_sansio.amqp_0_9_1 import BasicProperties
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
+from amqp_sansio.amqp_0_10.spec import QueueQuery
 from amqp_sansio_sync.system import current
 from tests.kit.inside import driver_of
 from tests.kit.scripted import ScriptedBroker

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
-from amqp_sansio.amqp_0_9_1 import QueueDeclare
-from amqp_sansio.amqp_0_10 import QueueQuery
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
+from amqp_sansio.amqp_0_10.spec import QueueQuery
 from tests.kit.scripted import ScriptedBroker
 from tests.kit.sync_user import WAIT, SyncUser, each_version
 

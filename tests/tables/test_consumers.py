@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, NEED_DATA, Observer, Version
-from amqp_sansio.amqp_0_9_1 import BasicAck, BasicCancel, BasicConsume, BasicNack, BasicQos, QueueDeclare
+from amqp_sansio.amqp_0_9_1.spec import BasicAck, BasicCancel, BasicConsume, BasicNack, BasicQos, QueueDeclare
 from amqp_sansio.broker import Settings
 from amqp_sansio.capture import Segment, sort_key
 from amqp_sansio.messaging import Delivery, Message, Receiver

@@ -13,7 +13,8 @@ import pytest
 
 from amqp_sansio._classic.codec.table import RABBIT, Table, encode_table
 from amqp_sansio.amqp_0_10 import Map, SequenceSet
-from amqp_sansio.amqp_1_0 import Accepted, Error, Modified, Received, Released, Symbol, Timestamp
+from amqp_sansio.amqp_1_0 import Accepted, Error, Modified, Released, Symbol, Timestamp
+from amqp_sansio.amqp_1_0.spec import Received
 from amqp_sansio.recorded import _fields_0_9_1, _fields_0_10, _fields_1_0, _fields_classic, _json
 from tools.codegen import field_writers
 

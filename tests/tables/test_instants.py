@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
-from amqp_sansio.amqp_0_9_1 import BasicConsume, BasicQos, QueueDeclare
+from amqp_sansio.amqp_0_9_1.spec import BasicConsume, BasicQos, QueueDeclare
 from amqp_sansio.broker import Settings
 from amqp_sansio.capture import Segment, read_segments
 from amqp_sansio.messaging import Message

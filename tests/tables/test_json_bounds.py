@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from amqp_sansio._classic.codec.table import RABBIT, Table
 from amqp_sansio.amqp_0_10 import Map as Map10
-from amqp_sansio.amqp_0_10 import Struct, Typed, decode_value
+from amqp_sansio.amqp_0_10.codec.types import decode_value
+from amqp_sansio.amqp_0_10.spec import Struct, Typed
 from amqp_sansio.amqp_1_0 import Source
 from amqp_sansio.amqp_1_0.codec.values import Array, Described, Map, Symbol, UByte, UInt, ULong, decode, encode
 from amqp_sansio.errors import CodecError

@@ -12,7 +12,7 @@ import pytest
 
 from amqp_sansio import AMQP_0_9_1, AMQP_1_0, Version
 from amqp_sansio._classic.observer.lane import ObserverLane as ClassicLane
-from amqp_sansio.amqp_0_9_1 import BasicAck, BasicDeliver, BasicPublish
+from amqp_sansio.amqp_0_9_1.spec import BasicAck, BasicDeliver, BasicPublish
 from amqp_sansio.amqp_1_0.observer.lane import ObserverLane
 from amqp_sansio.capture import Segment
 from amqp_sansio.recorded._columns import BODIES

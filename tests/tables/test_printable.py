@@ -17,12 +17,13 @@ from amqp_sansio import AMQP_0_8, AMQP_0_9_1, By, CloseReport, Failed, Side
 from amqp_sansio._classic.codec.table import RABBIT, Table
 from amqp_sansio._classic.codec.violation import Violation as ClassicViolation
 from amqp_sansio.amqp_0_9_1 import BasicProperties
-from amqp_sansio.amqp_0_10 import COMMANDS, CONTROLS
 from amqp_sansio.amqp_0_10 import Map as Map10
 from amqp_sansio.amqp_0_10.codec.violation import Violation as Violation10
-from amqp_sansio.amqp_1_0 import Attach, Begin, Close, Detach, Error, Message, Open, Source, Target, Transfer
+from amqp_sansio.amqp_0_10.spec import COMMANDS, CONTROLS
+from amqp_sansio.amqp_1_0 import Error, Message, Source, Target
 from amqp_sansio.amqp_1_0.codec.values import Described, Map, Symbol
 from amqp_sansio.amqp_1_0.codec.violation import Violation as Violation1
+from amqp_sansio.amqp_1_0.spec import Attach, Begin, Close, Detach, Open, Transfer
 from amqp_sansio.errors import AmqpError, NotAccepted
 from amqp_sansio.observer import Violation
 from amqp_sansio.printing import json_string, printable, visible

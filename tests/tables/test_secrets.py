@@ -43,14 +43,14 @@ def put_in_parts(most: int = 70) -> Conversation:
 
 def damaged_init() -> Conversation:
     """A sasl-init whose list has more than it says."""
-    whole = Talk10().octets(one.SaslInit(one.Symbol("PLAIN"), b"\0ann\0" + OCTETS))
+    whole = Talk10().octets(one.spec.SaslInit(one.Symbol("PLAIN"), b"\0ann\0" + OCTETS))
     return login_1_0(whole.replace(b"\xa3\x05PLAIN", b"\xa3\xf5PLAIN"))
 
 
 def damaged_start_ok_0_10() -> Conversation:
     """A start-ok that says more of its locale than there is."""
-    talk = Talk010().headers().server(ten.ConnectionStart({}, ["PLAIN"], ["en_US"]))
-    whole = talk.octets(ten.ConnectionStartOk({}, "PLAIN", b"\0ann\0" + OCTETS, "en_US"))
+    talk = Talk010().headers().server(ten.spec.ConnectionStart({}, ["PLAIN"], ["en_US"]))
+    whole = talk.octets(ten.spec.ConnectionStartOk({}, "PLAIN", b"\0ann\0" + OCTETS, "en_US"))
     return talk.client(whole.replace(b"\x05en_US", b"\xf5en_US"))
 
 
@@ -61,13 +61,13 @@ def unreadable() -> Conversation:
 
 
 def login_1_0(*frames: Any) -> Conversation:
-    return Talk10().client(SASL).server(SASL, one.SaslMechanisms((one.Symbol("PLAIN"),))).client(*frames)
+    return Talk10().client(SASL).server(SASL, one.spec.SaslMechanisms((one.Symbol("PLAIN"),))).client(*frames)
 
 
 def attached() -> Conversation:
     """An attach whose properties have a token."""
-    talk = Talk10().client(AMQP, one.Open("c"), begin())
-    return talk.client(one.Attach("l", 0, True, properties={one.Symbol("security_token"): SECRET}))
+    talk = Talk10().client(AMQP, one.spec.Open("c"), begin())
+    return talk.client(one.spec.Attach("l", 0, True, properties={one.Symbol("security_token"): SECRET}))
 
 
 def classic(version: Version, name: str) -> Conversation:
@@ -98,10 +98,10 @@ def with_headers(token: Any) -> Conversation:
 
 
 def login_0_10(name: str) -> Conversation:
-    talk = Talk010().headers().server(ten.ConnectionStart({}, ["PLAIN"], ["en_US"]))
+    talk = Talk010().headers().server(ten.spec.ConnectionStart({}, ["PLAIN"], ["en_US"]))
     if name == "start-ok":
-        return talk.client(ten.ConnectionStartOk({}, "PLAIN", b"\0ann\0" + OCTETS, "en_US"))
-    return talk.client(ten.ConnectionStartOk({}, "X", b"", "en_US")).client(ten.ConnectionSecureOk(OCTETS))
+        return talk.client(ten.spec.ConnectionStartOk({}, "PLAIN", b"\0ann\0" + OCTETS, "en_US"))
+    return talk.client(ten.spec.ConnectionStartOk({}, "X", b"", "en_US")).client(ten.spec.ConnectionSecureOk(OCTETS))
 
 
 def of_0_10(token: Any) -> Conversation:
@@ -111,8 +111,10 @@ def of_0_10(token: Any) -> Conversation:
 
 
 PLACES: Final[dict[str, Callable[[], Conversation]]] = {
-    "1.0 sasl-init": lambda: login_1_0(one.SaslInit(one.Symbol("PLAIN"), b"\0ann\0" + OCTETS)),
-    "1.0 sasl-response": lambda: login_1_0(one.SaslInit(one.Symbol("X"), b""), one.SaslResponse(b"x" + OCTETS)),
+    "1.0 sasl-init": lambda: login_1_0(one.spec.SaslInit(one.Symbol("PLAIN"), b"\0ann\0" + OCTETS)),
+    "1.0 sasl-response": lambda: login_1_0(
+        one.spec.SaslInit(one.Symbol("X"), b""), one.spec.SaslResponse(b"x" + OCTETS)
+    ),
     "1.0 put-token, a value": lambda: of_1_0(PUT, one.AmqpValue(SECRET)),
     "1.0 put-token, data": lambda: of_1_0(PUT, OCTETS),
     "1.0 put-token, in parts": put_in_parts,

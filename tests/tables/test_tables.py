@@ -199,7 +199,7 @@ def test_messages() -> None:
 def test_headers_keep_their_order_and_types() -> None:
     from decimal import Decimal
 
-    from amqp_sansio.amqp_0_9_1 import Timestamp
+    from amqp_sansio.amqp_0_9_1.spec import Timestamp
 
     headers: dict[str, Any] = {
         "z": 'text \u00e9 "quoted" \\ \n \x01',

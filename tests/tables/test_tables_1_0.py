@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.capture.redact import Redactor
 from amqp_sansio.recorded import _json
 from amqp_sansio.recorded.frame_lines import FrameLines
@@ -47,31 +48,31 @@ _TARGET = (
     ("value", "text"),
     [
         (amqp.Symbol("a:b"), '"a:b"'),
-        (amqp.Char("\N{EURO SIGN}"), '"\N{EURO SIGN}"'),
+        (spec.Char("\N{EURO SIGN}"), '"\N{EURO SIGN}"'),
         (UUID(int=255), '"00000000-0000-0000-0000-0000000000ff"'),
         (amqp.Timestamp(-1), "-1"),
-        (amqp.ULong(2**64 - 1), "18446744073709551615"),
-        (amqp.Byte(-5), "-5"),
-        (amqp.Float(1.5), "1.5"),
-        (amqp.Float(math.inf), '"Infinity"'),
+        (spec.ULong(2**64 - 1), "18446744073709551615"),
+        (spec.Byte(-5), "-5"),
+        (spec.Float(1.5), "1.5"),
+        (spec.Float(math.inf), '"Infinity"'),
         (float("nan"), '"NaN"'),
-        (amqp.Array([amqp.Symbol("x"), amqp.Symbol("y")]), '["x","y"]'),
-        (amqp.Array([], amqp.UByte), "[]"),
-        (amqp.Array([1], int, (amqp.Symbol("d"),)), "[1]"),
+        (spec.Array([amqp.Symbol("x"), amqp.Symbol("y")]), '["x","y"]'),
+        (spec.Array([], spec.UByte), "[]"),
+        (spec.Array([1], int, (amqp.Symbol("d"),)), "[1]"),
         (amqp.Described(amqp.Symbol("x:y"), [1, "a"]), '{"descriptor":"x:y","value":[1,"a"]}'),
-        (amqp.Described(amqp.ULong(70), None), '{"descriptor":70,"value":null}'),
-        (amqp.Opaque(b"\x5a\x01"), '{"unknown":{"base64":"WgE="}}'),
+        (amqp.Described(spec.ULong(70), None), '{"descriptor":70,"value":null}'),
+        (spec.Opaque(b"\x5a\x01"), '{"unknown":{"base64":"WgE="}}'),
         (amqp.Accepted(), '{"type":"accepted"}'),
         (amqp.Modified(delivery_failed=True), '{"type":"modified","delivery_failed":true}'),
         (amqp.Error(amqp.Symbol("x:y"), "why"), '{"type":"error","condition":"x:y","description":"why"}'),
         (amqp.Target(address="q", capabilities=("a",)), _TARGET),
-        (amqp.Decimal32.from_decimal(Decimal("1.50")), "1.50"),
-        (amqp.Decimal64.from_decimal(Decimal("-12")), "-12"),
-        (amqp.Decimal128.from_decimal(Decimal("1E+30")), "1" + "0" * 30),
-        (amqp.Decimal128.from_decimal(Decimal("1E+6000")), '"1E+6000"'),
-        (amqp.Decimal128.from_decimal(Decimal("1E-6000")), '"1E-6000"'),
-        (amqp.Decimal32.from_decimal(Decimal("NaN")), '"NaN"'),
-        (amqp.Decimal32.from_decimal(Decimal("-Infinity")), '"-Infinity"'),
+        (spec.Decimal32.from_decimal(Decimal("1.50")), "1.50"),
+        (spec.Decimal64.from_decimal(Decimal("-12")), "-12"),
+        (spec.Decimal128.from_decimal(Decimal("1E+30")), "1" + "0" * 30),
+        (spec.Decimal128.from_decimal(Decimal("1E+6000")), '"1E+6000"'),
+        (spec.Decimal128.from_decimal(Decimal("1E-6000")), '"1E-6000"'),
+        (spec.Decimal32.from_decimal(Decimal("NaN")), '"NaN"'),
+        (spec.Decimal32.from_decimal(Decimal("-Infinity")), '"-Infinity"'),
     ],
 )
 def test_values(value: Any, text: str) -> None:
@@ -91,7 +92,7 @@ def test_maps_keep_their_order_and_have_keys_of_any_type() -> None:
         ([1, 2], 8),
         ("1", 9),
     ]
-    text = _json.encode(amqp.Map(pairs))
+    text = _json.encode(spec.Map(pairs))
     assert text == (
         '{"b":1,"a":2,"1":3,"true":4,"null":5,"{\\"base64\\":\\"AA==\\"}":6,'
         '"\\"00000000-0000-0000-0000-000000000000\\"":7,"[1,2]":8,"1\'":9}'
@@ -100,7 +101,7 @@ def test_maps_keep_their_order_and_have_keys_of_any_type() -> None:
 
 
 def test_a_map_that_can_not_be_read_is_shown_as_octets() -> None:
-    assert _json.encode(amqp.Map.from_wire(b"\xc1\x02\x02\xff")) == '{"invalid":{"base64":"wQIC/w=="}}'
+    assert _json.encode(spec.Map.from_wire(b"\xc1\x02\x02\xff")) == '{"invalid":{"base64":"wQIC/w=="}}'
 
 
 _SIMPLE = st.one_of(
@@ -111,7 +112,7 @@ _SIMPLE = st.one_of(
     st.binary(max_size=5),
     st.floats(allow_nan=False, allow_infinity=False),
     st.uuids(),
-    st.integers(0, 255).map(amqp.UByte),
+    st.integers(0, 255).map(spec.UByte),
 )
 
 
@@ -148,7 +149,7 @@ def test_what_is_told_of_a_message() -> None:
         delivery_annotations={"x-opt-a": 1},
         message_annotations={"x-opt-b": [amqp.Symbol("s")]},
         properties=amqp.Properties(message_id=UUID(int=1), user_id=b"\x00", content_type=amqp.Symbol("a/b")),
-        application_properties={"n": 1, "u": amqp.UByte(2)},
+        application_properties={"n": 1, "u": spec.UByte(2)},
         footer={"x-opt-f": "z"},
     )
     talk = _open().client(transfer(0, message)).server(settle(0, amqp.Accepted()))
@@ -231,7 +232,7 @@ def test_an_aborted_delivery_is_no_damage() -> None:
 
 def test_a_delivery_that_a_hole_cuts_off_is_damage() -> None:
     whole = transfer(0, amqp.Message(b"x" * 50))
-    talk = _open().client(whole[:-37]).gap(CLIENT, 20).client(whole[-17:]).client(amqp.Close())
+    talk = _open().client(whole[:-37]).gap(CLIENT, 20).client(whole[-17:]).client(spec.Close())
     rows = rows_of(talk)
     assert not rows["messages"]
     (row,) = [row for row in rows["violations"] if row["rule"] == "capture/partial-message"]
@@ -278,9 +279,9 @@ def test_what_is_no_performative_is_there_as_octets() -> None:
 
 
 def _challenged() -> Talk10:
-    talk = Talk10().client(SASL).server(SASL, amqp.SaslMechanisms((amqp.Symbol("PLAIN"), amqp.Symbol("SCRAM-SHA-1"))))
-    talk.client(amqp.SaslInit(amqp.Symbol("SCRAM-SHA-1"), b"secret-one")).server(amqp.SaslChallenge(b"salt"))
-    return talk.client(amqp.SaslResponse(b"secret-two")).server(amqp.SaslOutcome(0)).open()
+    talk = Talk10().client(SASL).server(SASL, spec.SaslMechanisms((amqp.Symbol("PLAIN"), amqp.Symbol("SCRAM-SHA-1"))))
+    talk.client(spec.SaslInit(amqp.Symbol("SCRAM-SHA-1"), b"secret-one")).server(spec.SaslChallenge(b"salt"))
+    return talk.client(spec.SaslResponse(b"secret-two")).server(spec.SaslOutcome(0)).open()
 
 
 def test_responses_of_the_login_are_counted_only() -> None:
@@ -319,16 +320,16 @@ def test_tokens_are_counted_only(secret: str) -> None:
 def test_the_lines_of_a_log_have_no_token() -> None:
     message = amqp.Message(b"", application_properties={"security_token": "a s3cret", "n": 1})
     lines = FrameLines(is_client=True)
-    attach = frame(amqp.Attach("out", 0, False, target=amqp.Target(address="$management"), initial_delivery_count=0))
-    octets = AMQP + frame(amqp.Open("c")) + frame(begin()) + attach + transfer(0, message)
+    attach = frame(spec.Attach("out", 0, False, target=amqp.Target(address="$management"), initial_delivery_count=0))
+    octets = AMQP + frame(spec.Open("c")) + frame(begin()) + attach + transfer(0, message)
     shown = list(lines.feed(octets, sent=True))
     assert any('"security_token":{"redacted":8},"n":1' in each for each in shown)
     assert "s3cret" not in "".join(shown)
 
 
 def test_a_login_without_a_response() -> None:
-    talk = Talk10().client(SASL).server(SASL, amqp.SaslMechanisms((amqp.Symbol("ANONYMOUS"),)))
-    talk.client(amqp.SaslInit(amqp.Symbol("ANONYMOUS")))
+    talk = Talk10().client(SASL).server(SASL, spec.SaslMechanisms((amqp.Symbol("ANONYMOUS"),)))
+    talk.client(spec.SaslInit(amqp.Symbol("ANONYMOUS")))
     assert _fields(talk, "sasl-init") == [{"mechanism": "ANONYMOUS"}]
 
 
@@ -348,7 +349,7 @@ def test_a_recording_without_secrets_has_the_samerows_of() -> None:
 
 def test_one_connection() -> None:
     talk = _open().client(transfer(0, HELLO)).server(settle(0, amqp.Accepted()))
-    talk.server(amqp.Close(amqp.Error(amqp.Symbol("amqp:connection:forced"), "bye"))).client(amqp.Close())
+    talk.server(spec.Close(amqp.Error(amqp.Symbol("amqp:connection:forced"), "bye"))).client(spec.Close())
     found = rows_of(talk)
     (row,) = found["connections"]
     assert (row["protocol"], row["client"], row["server"]) == ("1.0", "10.0.0.1:40000", "10.0.0.2:5672")
@@ -379,8 +380,8 @@ def test_a_connection_seen_from_the_middle() -> None:
 
 
 def test_text_that_is_not_utf_8_is_shown_by_its_octets() -> None:
-    talk = Talk10().client(SASL).server(SASL, amqp.SaslMechanisms((amqp.Symbol("PLAIN"),)))
-    talk.client(amqp.SaslInit(amqp.Symbol("PLAIN"), b"\0a\xff\0pw"))
+    talk = Talk10().client(SASL).server(SASL, spec.SaslMechanisms((amqp.Symbol("PLAIN"),)))
+    talk.client(spec.SaslInit(amqp.Symbol("PLAIN"), b"\0a\xff\0pw"))
     assert rows_of(talk)["connections"][0]["user"] == "a\\xff"
 
 
@@ -395,7 +396,7 @@ def test_every_column_takes_the_types_that_it_names() -> None:
     described = amqp.Source(address=amqp.Described(amqp.Symbol("x:address"), "q"))
     talk = Talk10().login().open(hostname="h").session().receiver(source=described).client(credit(1))
     message = amqp.Message(
-        b"x", properties=amqp.Properties(message_id=2**63, subject="s", to=amqp.Described(amqp.ULong(1), 2))
+        b"x", properties=amqp.Properties(message_id=2**63, subject="s", to=amqp.Described(spec.ULong(1), 2))
     )
     talk.server(transfer((1 << 32) - 1, message, handle=1)).client(settle((1 << 32) - 1, amqp.Accepted()))
     for table, values in replay_segments(packets(talk)):
@@ -404,8 +405,8 @@ def test_every_column_takes_the_types_that_it_names() -> None:
 
 
 def test_unusual_records_of_the_opening() -> None:
-    talk = Talk10().client(AMQP, amqp.Open("c", offered_capabilities=("a", "b"), properties={"p": [1]}))
-    talk.server(AMQP, amqp.Open("s")).client(amqp.Begin(None, 0, 1, 1, properties={"x": {"y": 1}}))
+    talk = Talk10().client(AMQP, spec.Open("c", offered_capabilities=("a", "b"), properties={"p": [1]}))
+    talk.server(AMQP, spec.Open("s")).client(spec.Begin(None, 0, 1, 1, properties={"x": {"y": 1}}))
     opened = _fields(talk, "open")[0]
     assert (opened["offered_capabilities"], opened["properties"]) == (["a", "b"], {"p": [1]})
     assert _fields(talk, "begin")[0]["properties"] == {"x": {"y": 1}}
@@ -419,7 +420,7 @@ def test_states_and_termini_within_an_attach() -> None:
     )
     talk = Talk10().open().session()
     talk.client(
-        amqp.Attach("l", 0, True, source=source, target=amqp.Target(), unsettled={b"t": amqp.Accepted(), b"u": None})
+        spec.Attach("l", 0, True, source=source, target=amqp.Target(), unsettled={b"t": amqp.Accepted(), b"u": None})
     )
     (attach,) = _fields(talk, "attach")
     assert attach["source"]["default_outcome"] == {"type": "modified", "delivery_failed": True}

@@ -114,7 +114,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from amqp_sansio.amqp_0_9_1 import BasicGet, BasicGetOk, BasicProperties, Message, Method
+from amqp_sansio.amqp_0_9_1 import BasicProperties, Message
+from amqp_sansio.amqp_0_9_1.spec import BasicGet, BasicGetOk, Method
 from amqp_sansio.client.classic import connection as connections
 from amqp_sansio.client.classic.channel import PublishOutcome
 from amqp_sansio.client.classic.channel import Table as Arguments
@@ -126,7 +127,9 @@ from .messages import Consumer, Delivery, PublishingChannel, taken
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from amqp_sansio.amqp_0_9_1 import (
+    from amqp_sansio.amqp_0_9_1 import Channel as CoreChannel
+    from amqp_sansio.amqp_0_9_1 import Table
+    from amqp_sansio.amqp_0_9_1.spec import (
         BasicGetEmpty,
         ExchangeBindOk,
         ExchangeDeclareOk,
@@ -139,9 +142,7 @@ if TYPE_CHECKING:
         QueuePurgeOk,
         QueueUnbindOk,
         RequestMethod,
-        Table,
     )
-    from amqp_sansio.amqp_0_9_1 import Channel as CoreChannel
 
 _R = TypeVar("_R", bound=Method)
 _E = TypeVar("_E", bound=Event)
@@ -160,7 +161,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from amqp_sansio.amqp_0_10 import EXPLICIT, PRE_ACQUIRED, WINDOW, MessageReceived
+from amqp_sansio.amqp_0_10 import MessageReceived
+from amqp_sansio.amqp_0_10.spec import EXPLICIT, PRE_ACQUIRED, WINDOW
 from amqp_sansio.client.amqp_0_10 import connection as connections
 from amqp_sansio.client.amqp_0_10 import publishing
 from amqp_sansio.client.amqp_0_10 import session as sessions
@@ -175,22 +177,19 @@ from .blocking import BaseConnection, Blocking, EventStream, Timed, inners_of, o
 from .processing import Processed
 
 if TYPE_CHECKING:
+    from amqp_sansio.amqp_0_10 import Connection as CoreConnection
     from amqp_sansio.amqp_0_10 import (
-        Command,
         DeliveryProperties,
         ExecutionError,
         Headers,
         Map,
         Message,
         MessageProperties,
-        QueueQueryResult,
         SequenceSet,
         SessionState,
-        Struct,
-        Xid,
     )
-    from amqp_sansio.amqp_0_10 import Connection as CoreConnection
     from amqp_sansio.amqp_0_10 import Session as CoreSession
+    from amqp_sansio.amqp_0_10.spec import Command, QueueQueryResult, Struct, Xid
 
     from .driver import Driver
 
@@ -249,22 +248,11 @@ from .blocking import BaseConnection, Blocking, EventStream, Timed, inner_of, in
 from .processing import Processed
 
 if TYPE_CHECKING:
-    from amqp_sansio.amqp_1_0 import (
-        Attach,
-        Coordinator,
-        Delivery,
-        DeliveryState,
-        Described,
-        Error,
-        LinkState,
-        Message,
-        Open,
-        Properties,
-        TransactionalState,
-    )
+    from amqp_sansio.amqp_1_0 import Delivery, DeliveryState, Described, Error, LinkState, Message, Properties
     from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
     from amqp_sansio.amqp_1_0 import Sender as CoreSender
     from amqp_sansio.amqp_1_0 import Session as CoreSession
+    from amqp_sansio.amqp_1_0.spec import Attach, Coordinator, Open, TransactionalState
 
     from .driver import Driver
 

@@ -11,6 +11,8 @@ from uuid import UUID
 from amqp_sansio import amqp_0_10, amqp_1_0
 from amqp_sansio._classic.codec.methods import BasicProperties
 from amqp_sansio._classic.codec.table import RABBIT, RABBIT_0_8, Table, Timestamp, Typed
+from amqp_sansio.amqp_0_10 import spec
+from amqp_sansio.amqp_0_10.codec.types import encode_value
 from amqp_sansio.amqp_0_10.codec.values import Struct32
 from amqp_sansio.amqp_1_0.codec import values
 from amqp_sansio.broker.contents.amqp_0_10 import Content_0_10
@@ -144,7 +146,7 @@ def _samples_0_10() -> list[Sample]:
         return content_0_10(message_properties=amqp_0_10.MessageProperties(**fields))
 
     def typed(**types: Any) -> Content_0_10:
-        headers = {name: amqp_0_10.Typed(name.replace("_", "-"), value) for name, value in types.items()}
+        headers = {name: amqp_0_10.spec.Typed(name.replace("_", "-"), value) for name, value in types.items()}
         return content_0_10(application_headers=headers)
 
     def delivered(*names: str) -> Callable[[Content], Any]:
@@ -152,7 +154,7 @@ def _samples_0_10() -> list[Sample]:
             getattr(content.delivery_properties, name) for name in names if isinstance(content, Content_0_10)
         ]
 
-    answers = amqp_0_10.ReplyTo("amq.direct", "answers")
+    answers = spec.ReplyTo("amq.direct", "answers")
     numbers = dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"), 7)
     return [
         Sample("body", content_0_10()),
@@ -185,7 +187,7 @@ def _samples_0_10() -> list[Sample]:
         Sample("correlation-id", message(correlation_id=b"order-7")),
         Sample("correlation-id that isn't UTF-8", message(correlation_id=b"\xff")),
         Sample("correlation-id above 255 octets", message(correlation_id=b"c" * 300)),
-        Sample("reply-to, routing key alone", message(reply_to=amqp_0_10.ReplyTo(None, "answers"))),
+        Sample("reply-to, routing key alone", message(reply_to=spec.ReplyTo(None, "answers"))),
         Sample("reply-to, exchange and routing key", message(reply_to=answers)),
         Sample("user-id", message(user_id=b"guest")),
         Sample("user-id above 255 octets", message(user_id=b"u" * 300)),
@@ -208,8 +210,8 @@ def _samples_0_10() -> list[Sample]:
     ]
 
 
-_MAP_OCTETS = amqp_0_10.encode_value({"a": 1, "b": ["c", None]})[1:]
-_LIST_OCTETS = amqp_0_10.encode_value([1, "c", {"d": True}])[1:]
+_MAP_OCTETS = encode_value({"a": 1, "b": ["c", None]})[1:]
+_LIST_OCTETS = encode_value([1, "c", {"d": True}])[1:]
 _MAP = content_0_10(_MAP_OCTETS, content_type="amqp/map")
 _LIST = content_0_10(_LIST_OCTETS, content_type="amqp/list")
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from amqp_sansio.amqp_1_0 import Begin, Open
 from amqp_sansio.amqp_1_0.codec.composite import Composite
 from amqp_sansio.amqp_1_0.codec.decode import COMPOSITES, ENTRIES, NESTING, decode
 from amqp_sansio.amqp_1_0.codec.encode import encode, encode_items
@@ -24,6 +23,7 @@ from amqp_sansio.amqp_1_0.codec.odd import OddRecord
 from amqp_sansio.amqp_1_0.codec.restricted import SOURCES
 from amqp_sansio.amqp_1_0.codec.types import Array, Described, Symbol, UInt, ULong, UShort
 from amqp_sansio.amqp_1_0.model.harm import Harm, harm_of, worst
+from amqp_sansio.amqp_1_0.spec import Begin, Open
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

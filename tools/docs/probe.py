@@ -22,19 +22,18 @@ from amqp_sansio_probe import (
     PROFILES,
     Case,
     ClientCase,
-    Connection,
-    Deviation,
     Login,
     Patience,
     Runner,
     Verdict,
-    badge,
     find_capabilities,
-    read_records,
-    record_of,
 )
 from amqp_sansio_probe.memory import HubServer
 from amqp_sansio_probe.page import diagram_of, runs_of
+from amqp_sansio_probe.profiles import Deviation
+from amqp_sansio_probe.records import read_records, record_of
+from amqp_sansio_probe.reports import badge
+from amqp_sansio_probe.running import Connection
 from amqp_sansio_report import Diagram
 from tools.docs.pages import ROOT, run
 

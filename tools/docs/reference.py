@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from tools.docs.pages import ROOT
 from tools.engine_only import engine_only
-from tools.public_names import FILE, MODULES, listed_names
+from tools.public_names import FILE, MODULES, listed_names, names_in
 
 FOLDER: Final = ROOT / "docs" / "reference"
 
@@ -30,20 +30,19 @@ class Part(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page of the reference; with `wire` it has the records that travel, which the version's own page leaves out."""
+    """A page of the reference."""
 
     file: str
     title: str
     parts: tuple[Part, ...]
     text: str = ""
-    wire: bool = False
 
 
 _CLASSIC: Final = ("Connection", "Channel", "Config")
 _0_10: Final = ("Connection", "Session", "Config")
 _1_0: Final = ("Connection", "Session", "Sender", "Receiver", "Config")
 _CLIENT: Final = ("connect", "Connection", "Channel", "Consumer", "Delivery", "PublishOutcome", "RecoveryPolicy")
-_METHODS: Final = "The methods, controls, commands, performatives and types of the wire are on a page of their own."
+_RECORDS: Final = "`spec` has the records of the specification: [its page]({}_spec.md)."
 
 PAGES: Final = (
     Page(
@@ -55,14 +54,14 @@ PAGES: Final = (
             Part("amqp_sansio.negotiation"),
         ),
     ),
-    Page("amqp_0_9_1.md", "AMQP 0-9-1", (Part("amqp_sansio.amqp_0_9_1", _CLASSIC),), _METHODS),
-    Page("amqp_0_9_1_wire.md", "AMQP 0-9-1: methods and types", (Part("amqp_sansio.amqp_0_9_1"),), wire=True),
-    Page("amqp_0_8.md", "AMQP 0-8", (Part("amqp_sansio.amqp_0_8", _CLASSIC),), _METHODS),
-    Page("amqp_0_8_wire.md", "AMQP 0-8: methods and types", (Part("amqp_sansio.amqp_0_8"),), wire=True),
-    Page("amqp_0_10.md", "AMQP 0-10", (Part("amqp_sansio.amqp_0_10", _0_10),), _METHODS),
-    Page("amqp_0_10_wire.md", "AMQP 0-10: controls, commands and types", (Part("amqp_sansio.amqp_0_10"),), wire=True),
-    Page("amqp_1_0.md", "AMQP 1.0", (Part("amqp_sansio.amqp_1_0", _1_0),), _METHODS),
-    Page("amqp_1_0_wire.md", "AMQP 1.0: performatives and types", (Part("amqp_sansio.amqp_1_0"),), wire=True),
+    Page("amqp_0_9_1.md", "AMQP 0-9-1", (Part("amqp_sansio.amqp_0_9_1", _CLASSIC),), _RECORDS.format("amqp_0_9_1")),
+    Page("amqp_0_9_1_spec.md", "AMQP 0-9-1: the records of its specification", (Part("amqp_sansio.amqp_0_9_1.spec"),)),
+    Page("amqp_0_8.md", "AMQP 0-8", (Part("amqp_sansio.amqp_0_8", _CLASSIC),), _RECORDS.format("amqp_0_8")),
+    Page("amqp_0_8_spec.md", "AMQP 0-8: the records of its specification", (Part("amqp_sansio.amqp_0_8.spec"),)),
+    Page("amqp_0_10.md", "AMQP 0-10", (Part("amqp_sansio.amqp_0_10", _0_10),), _RECORDS.format("amqp_0_10")),
+    Page("amqp_0_10_spec.md", "AMQP 0-10: the records of its specification", (Part("amqp_sansio.amqp_0_10.spec"),)),
+    Page("amqp_1_0.md", "AMQP 1.0", (Part("amqp_sansio.amqp_1_0", _1_0),), _RECORDS.format("amqp_1_0")),
+    Page("amqp_1_0_spec.md", "AMQP 1.0: the records of its specification", (Part("amqp_sansio.amqp_1_0.spec"),)),
     Page(
         "messaging.md",
         "One API for all versions",
@@ -155,9 +154,8 @@ PAGES: Final = (
             [
                 Part(f"amqp_sansio.{name}")
                 for name in (
-                    *("recorded.tables", "observer", "capture", "recorded.lifecycle", "recorded.histories"),
-                    *("recorded.histories.spans", "recorded.instants", "recorded.json_lines", "recorded.frame_lines"),
-                    "printing",
+                    *("recorded.tables", "observer", "capture", "recorded.histories"),
+                    *("recorded.histories.spans", "recorded.instants", "recorded.frame_lines"),
                 )
             ]
         ),
@@ -211,17 +209,13 @@ def text_of(page: Page) -> str:
         lines += [page.text, ""]
     for part in page.parts:
         loaded = import_module(part.module)
-        if not page.wire:
-            lines += [f"::: {part.module}"]
+        lines.append(f"::: {part.module}")
         names = getattr(loaded, "__all__", None)
         if names is None:
             lines.append("")
             continue
-        if not page.wire:
-            lines += ["    options:", "      members: false", ""]
+        lines += ["    options:", "      members: false", ""]
         chosen = [name for name in names if f"{part.module}.{name}" not in MODULES]
-        if len(page.parts) == 1 and _has_wire(part.module):
-            chosen = [name for name in chosen if _is_wire(getattr(loaded, name)) is page.wire]
         for name in sorted(chosen, key=lambda each: _rank(part, each, getattr(loaded, each))):
             lines.append(f"::: {part.module}.{name}")
             # A hundred records have the same methods, which their base shows.
@@ -242,15 +236,6 @@ def _is_alike(module: str, name: str) -> bool:
     return any("(" in each for each in listed) and all("(" in each or each in own for each in listed)
 
 
-def _has_wire(module: str) -> bool:
-    return any(page.wire and page.parts[0].module == module for page in PAGES)
-
-
-def _is_wire(found: object) -> bool:
-    """Whether it is a record or a type that travels."""
-    return ".codec." in f"{getattr(found, '__module__', '')}." and not _is_error(found)
-
-
 def _is_error(found: object) -> bool:
     return inspect.isclass(found) and issubclass(found, BaseException)
 
@@ -268,7 +253,7 @@ def missing(site: Path) -> Iterator[str]:
     anchors: set[str] = set()
     for path in sorted((site / "reference").glob("*.html")):
         anchors.update(re.findall(r'\bid="([^"]+)"', path.read_text(encoding="utf-8")))
-    for line in FILE.read_text(encoding="utf-8").split():
+    for line in names_in(FILE.read_text(encoding="utf-8")):
         if "(" not in line and line not in anchors and not _is_inherited(line, anchors):
             yield line
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version, amqp_0_10, amqp_1_0
 from amqp_sansio._classic.codec.dialect import default_dialect
 from amqp_sansio.amqp_0_10.codec.frames import COMMAND, CONTROL, ENDS, FRAME_HEADER_SIZE, HEADER, encode_assembly
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
 from amqp_sansio.capture import PcapngWriter
 
 from .ends import VERSIONS
@@ -274,10 +275,10 @@ def _frames(version: Version) -> Iterator[tuple[str, bytes]]:
             "empty frames": b"",
             "dispositions of all there is": b"\x00\x53\x15"
             + _list([b"\x41", b"\x43", b"\x70\xff\xff\xff\xff", b"\x41"]),
-            "flows": amqp_1_0.Flow(
+            "flows": amqp_1_0.spec.Flow(
                 next_incoming_id=0, incoming_window=9, next_outgoing_id=0, outgoing_window=9
             ).encode(),
-            "begins": amqp_1_0.Begin(next_outgoing_id=0, incoming_window=9, outgoing_window=9).encode(),
+            "begins": amqp_1_0.spec.Begin(next_outgoing_id=0, incoming_window=9, outgoing_window=9).encode(),
             "transfers of nothing": b"\x00\x53\x14"
             + _list([b"\x43", b"\x43", b"\xa0\x01t", b"\x43", b"\x42", b"\x41"]),
         }
@@ -337,13 +338,13 @@ def _ten_entries(version: Version, side: int) -> Iterator[tuple[str, Callable[[i
         return encode_assembly(channel, segments)
 
     def attach(channel: int, number: int = 0) -> bytes:
-        records = amqp_0_10.SessionAttach(_text(number).encode()), amqp_0_10.SessionCommandPoint(0, 0)
+        records = amqp_0_10.spec.SessionAttach(_text(number).encode()), amqp_0_10.spec.SessionCommandPoint(0, 0)
         return b"".join([command(channel, (CONTROL, each.encode_assembly())) for each in records])
 
     def transfer(channel: int, destination: str) -> tuple[int, bytes]:
-        return COMMAND, amqp_0_10.MessageTransfer(destination, accept_mode=0).encode_segment()
+        return COMMAND, amqp_0_10.spec.MessageTransfer(destination, accept_mode=0).encode_segment()
 
-    headers = amqp_0_10.encode_headers((amqp_0_10.MessageProperties(user_id=b"y" * 2000),))
+    headers = encode_headers((amqp_0_10.MessageProperties(user_id=b"y" * 2000),))
     first = {0: attach(9)}
     yield ("messages", lambda n: first.get(n, b"") + command(9, transfer(9, f"d{n}"), (HEADER, headers)))
     whole = command(9, transfer(9, "d"), (HEADER, headers))
@@ -354,12 +355,12 @@ def _ten_entries(version: Version, side: int) -> Iterator[tuple[str, Callable[[i
     if side:
         return
     yield "sessions", lambda n: attach(n, n)
-    query = amqp_0_10.QueueDeclare
+    query = amqp_0_10.spec.QueueDeclare
     yield (
         "commands",
         lambda n: first.get(n, b"") + command(9, (COMMAND, query(f"q{n}", arguments={"x": _text(n)}).encode_segment())),
     )
-    subscribe = amqp_0_10.MessageSubscribe
+    subscribe = amqp_0_10.spec.MessageSubscribe
     yield (
         "subscriptions",
         lambda n: first.get(n, b"") + command(9, (COMMAND, subscribe("q", f"d{n}", 0, 0).encode_segment())),
@@ -367,19 +368,19 @@ def _ten_entries(version: Version, side: int) -> Iterator[tuple[str, Callable[[i
 
 
 def _one_entries(version: Version, side: int) -> Iterator[tuple[str, Callable[[int], bytes]]]:
-    def frame(record: amqp_1_0.Performative, channel: int = 9, payload: bytes = b"") -> bytes:
+    def frame(record: amqp_1_0.spec.Performative, channel: int = 9, payload: bytes = b"") -> bytes:
         octets = record.encode() + payload
         return pack(">IBBH", len(octets) + 8, 2, 0, channel) + octets
 
     def begin(channel: int = 9) -> bytes:
         properties = {amqp_1_0.Symbol("x"): _text(channel)}
         window = 1 << 20
-        return frame(amqp_1_0.Begin(None, 0, window, window, properties=properties), channel)
+        return frame(amqp_1_0.spec.Begin(None, 0, window, window, properties=properties), channel)
 
     def attach(number: int) -> bytes:
         source = amqp_1_0.Source(_text(number))
         return frame(
-            amqp_1_0.Attach(
+            amqp_1_0.spec.Attach(
                 _text(number), number, False, source=source, target=amqp_1_0.Target(), initial_delivery_count=0
             )
         )
@@ -387,7 +388,7 @@ def _one_entries(version: Version, side: int) -> Iterator[tuple[str, Callable[[i
     def transfer(number: int, handle: int = 0, **fields: Any) -> bytes:
         tag = pack(">I", number)
         return frame(
-            amqp_1_0.Transfer(handle, delivery_id=number, delivery_tag=tag, message_format=0, **fields),
+            amqp_1_0.spec.Transfer(handle, delivery_id=number, delivery_tag=tag, message_format=0, **fields),
             payload=b"\0\x53\x75\xa0\1x",
         )
 
@@ -396,7 +397,7 @@ def _one_entries(version: Version, side: int) -> Iterator[tuple[str, Callable[[i
     linked = {0: begin() + attach(0)}
     yield "sessions", lambda n: begin(n + 9)
     yield "links", lambda n: first.get(n, b"") + attach(n)
-    yield ("links that end", lambda n: first.get(n, b"") + attach(n) + frame(amqp_1_0.Detach(n, closed=True)))
+    yield ("links that end", lambda n: first.get(n, b"") + attach(n) + frame(amqp_1_0.spec.Detach(n, closed=True)))
     yield "deliveries", lambda n: linked.get(n, b"") + transfer(n)
     yield "deliveries without an end", lambda n: linked.get(n, b"") + transfer(0, more=True)
     yield (

@@ -28,6 +28,7 @@ from amqp_sansio import (
     amqp_0_10,
     amqp_1_0,
 )
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.broker import BrokerLimits, Hub, Settings
 from amqp_sansio.observer import Consumer, Observed
 from amqp_sansio.recorded._json import FieldWriter
@@ -243,15 +244,15 @@ class _Ten:
     def steps(self) -> list[Step]:
         return [
             self._open,
-            lambda end: self.session.call(amqp_0_10.QueueDeclare(QUEUE)),
-            lambda end: self.session.call(amqp_0_10.MessageSubscribe(QUEUE, "d", 0, 0)),
+            lambda end: self.session.call(spec.QueueDeclare(QUEUE)),
+            lambda end: self.session.call(spec.MessageSubscribe(QUEUE, "d", 0, 0)),
             lambda end: self.session.top_up("d", 3),
             self._publish,
             self._publish,
             lambda end: self.session.accept(0),
-            lambda end: self.session.call(amqp_0_10.QueueQuery(QUEUE)),
+            lambda end: self.session.call(spec.QueueQuery(QUEUE)),
             self._publish,
-            lambda end: self.session.call(amqp_0_10.MessageCancel("d")),
+            lambda end: self.session.call(spec.MessageCancel("d")),
             lambda end: self.session.detach(),
         ]
 

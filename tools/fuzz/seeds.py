@@ -15,11 +15,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as hypothesis_seed
 from hypothesis import strategies as st
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, CodecError, Side, Version, amqp_1_0
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, CodecError, Side, Version
 from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio._classic.codec.table_encode import encode_table
 from amqp_sansio.amqp_0_10.codec.record import encode_headers
 from amqp_sansio.amqp_0_10.codec.types import encode_value
+from amqp_sansio.amqp_1_0.codec.values import encode
 from amqp_sansio.capture import Segment, read_segments, reassemble, sort_key
 from amqp_sansio.capture.records import Item, StreamData
 from amqp_sansio.testing import amqp_0_8, amqp_0_9_1, amqp_0_10
@@ -128,7 +129,7 @@ class Seeds:
             wanted = int(target.startswith("command"))
             yield from [frame[12:] for frame in frames if len(frame) > 12 and frame[1] == wanted]
         elif target == "value-1.0":
-            yield from self._draw(one.values() | one.maps(), amqp_1_0.encode)
+            yield from self._draw(one.values() | one.maps(), encode)
         else:
             yield from [frame[8:] for side in ("client", "server") for frame in self.of(f"frames-1.0-{side}")]
 

@@ -18,9 +18,10 @@ from amqp_sansio._classic.codec.table import decode_table
 from amqp_sansio.amqp_0_10.codec.record import decode_command, decode_control, decode_headers
 from amqp_sansio.amqp_0_10.codec.structs import decode_struct
 from amqp_sansio.amqp_0_10.codec.types import decode_value
-from amqp_sansio.amqp_1_0 import decode as decode_one
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.codec.composite import decode_frame_body
 from amqp_sansio.amqp_1_0.codec.message import check_message
+from amqp_sansio.amqp_1_0.codec.values import decode as decode_one
 from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
 from amqp_sansio.broker.frontends.amqp_1_0.selecting import Selector
 from amqp_sansio.broker.frontends.amqp_1_0.selector import SelectorError
@@ -75,7 +76,7 @@ def _value(decode: Callable[[bytes], Any], pieces: Sequence[bytes]) -> Lines:
 
 def _performative(octets: bytes) -> Any:
     record, end = decode_frame_body(octets)
-    if isinstance(record, amqp_1_0.Transfer):
+    if isinstance(record, spec.Transfer):
         check_message(octets[end:])
     return record
 
@@ -94,8 +95,8 @@ _MESSAGES: Final = tuple(
     for values in (
         {},
         {"a": 1, "b": "blue", "c": True, "d": 2.5, "e": None, "f": "x" * 50, "s": "100%_a"},
-        {"a": amqp_1_0.Decimal64(b"\x7e" + bytes(7)), "b": b"octets", "c": amqp_1_0.Symbol("s"), "d": -0.0},
-        {"a": float("nan"), "b": float("inf"), "c": 1 << 62, "d": amqp_1_0.UByte(0)},
+        {"a": spec.Decimal64(b"\x7e" + bytes(7)), "b": b"octets", "c": amqp_1_0.Symbol("s"), "d": -0.0},
+        {"a": float("nan"), "b": float("inf"), "c": 1 << 62, "d": spec.UByte(0)},
     )
 )
 

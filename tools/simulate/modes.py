@@ -18,8 +18,9 @@ from amqp_sansio import (
 )
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.amqp_1_0 import Accepted as AcceptedIn10
-from amqp_sansio.amqp_1_0 import Header, Source, Target, TerminusExpiryPolicy
+from amqp_sansio.amqp_1_0 import Header, Source, Target
 from amqp_sansio.amqp_1_0 import Message as LinkMessage
+from amqp_sansio.amqp_1_0.spec import TerminusExpiryPolicy
 from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.client.recovery import RecoveryPolicy
 from amqp_sansio.errors import TransactionFailed

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 
 from amqp_sansio.client.hooks import Hooks
 from amqp_sansio.client.inbox import EventStream
-from amqp_sansio.client.opening import Opening
 from amqp_sansio.client.recovery import Recovered, Recovering, RecoveryPolicy
 from amqp_sansio.errors import ConsumerEnded, LinkEnded, NotAccepted, SessionEnded, TransactionFailed
 
 from .client import connect
-from .connector import Connector
 from .recording import RecordedConnection, Recorder, RecordTarget
 
 if TYPE_CHECKING:
@@ -29,15 +27,6 @@ if TYPE_CHECKING:
 
     from .broker import BrokerServer as BrokerServer
     from .broker import serve_broker as serve_broker
-    from .clock import Clock as Clock
-    from .clock import VirtualClock as VirtualClock
-    from .faults import Faults as Faults
-    from .faults import Line as Line
-    from .listening import bind_sockets as bind_sockets
-    from .server import AnyAuthenticate as AnyAuthenticate
-    from .server import AnyHandler as AnyHandler
-    from .server import Authenticate as Authenticate
-    from .server import Handler as Handler
     from .server import Server as Server
     from .server import serve as serve
     from .server_connection import ServerConnection as ServerConnection
@@ -45,24 +34,15 @@ if TYPE_CHECKING:
 
 _CLASSIC = "amqp_sansio.client.classic."
 _LATER = {
-    "AnyAuthenticate": ".server",
-    "AnyHandler": ".server",
-    "Authenticate": ".server",
     "BrokerServer": ".broker",
     "Channel": _CLASSIC + "channel",
-    "Clock": ".clock",
     "ConfigOptions": _CLASSIC + "settings",
     "Connection": _CLASSIC + "connection",
     "Consumer": _CLASSIC + "consumer",
     "Delivery": _CLASSIC + "consumer",
-    "Faults": ".faults",
-    "Handler": ".server",
-    "Line": ".faults",
     "PublishOutcome": _CLASSIC + "channel",
     "Server": ".server",
     "ServerConnection": ".server_connection",
-    "VirtualClock": ".clock",
-    "bind_sockets": ".listening",
     "on_stop": ".stopping",
     "serve": ".server",
     "serve_broker": ".broker",
@@ -79,26 +59,17 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = [
-    "AnyAuthenticate",
-    "AnyHandler",
-    "Authenticate",
     "BrokerServer",
     "Channel",
-    "Clock",
     "ConfigOptions",
     "Connection",
-    "Connector",
     "Consumer",
     "ConsumerEnded",
     "Delivery",
     "EventStream",
-    "Faults",
-    "Handler",
     "Hooks",
-    "Line",
     "LinkEnded",
     "NotAccepted",
-    "Opening",
     "PublishOutcome",
     "RecordTarget",
     "RecordedConnection",
@@ -110,8 +81,6 @@ __all__ = [
     "ServerConnection",
     "SessionEnded",
     "TransactionFailed",
-    "VirtualClock",
-    "bind_sockets",
     "connect",
     "on_stop",
     "serve",

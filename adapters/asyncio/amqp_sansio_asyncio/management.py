@@ -7,7 +7,8 @@ import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
-from amqp_sansio.broker.management import LARGEST_BODY, Answer, Line, Management, Request
+from amqp_sansio.broker.management import Answer, Line, Management, Request
+from amqp_sansio.broker.management.requests import LARGEST_BODY
 
 from .http_server import HttpAnswer, HttpBounds, HttpRequest, HttpServer
 

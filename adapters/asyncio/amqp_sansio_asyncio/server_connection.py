@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amqp_sansio.amqp_0_9_1 import Channel as CoreChannel
-from amqp_sansio.amqp_0_9_1 import Method, Request, Table
+from amqp_sansio.amqp_0_9_1 import Request, Table
+from amqp_sansio.amqp_0_9_1.spec import Method
 from amqp_sansio.events import CloseReport, Event
 
 from .serving import ServedConnection, ServingDriver

@@ -15,13 +15,15 @@ from errno import ENOTCONN
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, TypeVarTuple, cast
 
-from amqp_sansio.testing.simulate import EPOCH, Process, Program, World, discard
+from amqp_sansio.testing.simulate import Process, Program, World, discard
+from amqp_sansio.testing.simulate.outside import EPOCH
 
 if TYPE_CHECKING:
     import ssl as ssl_module
     from contextvars import Context
 
-    from amqp_sansio.testing.simulate import Direction, Line, Listener, Timer
+    from amqp_sansio.testing.simulate import Direction
+    from amqp_sansio.testing.simulate.network import Line, Listener, Timer
 
 _Ts = TypeVarTuple("_Ts")
 _HIGH_WATER: Final = 64 * 1024
@@ -809,4 +811,4 @@ def _done(waiter: asyncio.Future[None]) -> None:
         waiter.set_result(None)
 
 
-__all__ = ["SimulatedLoop", "SimulatedServer", "SimulatedTransport", "simulated", "simulated_loop"]
+__all__ = ["SimulatedLoop", "simulated", "simulated_loop"]

@@ -10,18 +10,8 @@ namespace of a hub (`amqp_sansio.broker.nodes`): pure, and its time is the broke
 
 from __future__ import annotations
 
-from .namespace import DEFAULT_RULE, AzureNamespace, Clocks, settings_for
-from .requests import Reply, Request, RequestNode
+from .namespace import AzureNamespace, Clocks, settings_for
+from .requests import Reply, Request
 from .tokens import AccessRule, sign
 
-__all__ = [
-    "DEFAULT_RULE",
-    "AccessRule",
-    "AzureNamespace",
-    "Clocks",
-    "Reply",
-    "Request",
-    "RequestNode",
-    "settings_for",
-    "sign",
-]
+__all__ = ["AccessRule", "AzureNamespace", "Clocks", "Reply", "Request", "settings_for", "sign"]

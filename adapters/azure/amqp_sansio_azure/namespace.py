@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from amqp_sansio import AMQP_1_0
-from amqp_sansio.amqp_1_0 import Config, Coordinator
+from amqp_sansio.amqp_1_0 import Config
 from amqp_sansio.amqp_1_0.codec.conditions import (
     CONNECTION_FORCED,
     DETACH_FORCED,
@@ -15,6 +15,7 @@ from amqp_sansio.amqp_1_0.codec.conditions import (
     RESOURCE_LIMIT_EXCEEDED,
     UNAUTHORIZED_ACCESS,
 )
+from amqp_sansio.amqp_1_0.spec import Coordinator
 from amqp_sansio.broker import ANONYMOUS_USER, Settings
 from amqp_sansio.broker.nodes import Attachment, Namespace, Node, NodeHub, Peer, Refusal
 
@@ -23,7 +24,7 @@ from .timers import Due, Timers
 from .tokens import ALL_RIGHTS, LISTEN, MANAGE, SEND, AccessRule, Grant, check, path_of
 
 if TYPE_CHECKING:
-    from amqp_sansio.amqp_1_0 import Attach
+    from amqp_sansio.amqp_1_0.spec import Attach
 
 DEFAULT_RULE: Final = AccessRule("RootManageSharedAccessKey", "SAS_KEY_VALUE")
 """The rule of the emulator's connection string."""

@@ -11,8 +11,9 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
-from amqp_sansio.amqp_1_0 import AmqpValue, Int, Message, Properties, ReceiverSettleMode, Symbol
+from amqp_sansio.amqp_1_0 import AmqpValue, Message, Properties, Symbol
 from amqp_sansio.amqp_1_0.codec.conditions import INTERNAL_ERROR, RESOURCE_LIMIT_EXCEEDED
+from amqp_sansio.amqp_1_0.spec import Int, ReceiverSettleMode
 from amqp_sansio.broker.nodes import ACCEPTED, Attachment, Node, Refusal
 from amqp_sansio.errors import CodecError
 

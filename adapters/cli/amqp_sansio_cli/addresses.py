@@ -10,8 +10,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
 from amqp_sansio.capture import endpoint
-from amqp_sansio_asyncio import bind_sockets
-from amqp_sansio_asyncio.listening import Address, close_all
+from amqp_sansio_asyncio.listening import Address, bind_sockets, close_all
 
 from .errors import CommandError, describe
 from .files import write_whole

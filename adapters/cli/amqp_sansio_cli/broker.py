@@ -11,10 +11,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from amqp_sansio.broker import DialectName, Settings, User
+from amqp_sansio.broker import Settings, User
+from amqp_sansio.broker.settings import DialectName
 from amqp_sansio.capture import NotACapture
-from amqp_sansio_asyncio import BrokerServer, RecordTarget, bind_sockets, on_stop, serve_broker
-from amqp_sansio_asyncio.listening import Address
+from amqp_sansio_asyncio import BrokerServer, RecordTarget, on_stop, serve_broker
+from amqp_sansio_asyncio.listening import Address, bind_sockets
 
 from .addresses import announce, listening, parse_address
 from .errors import CommandError, describe, say

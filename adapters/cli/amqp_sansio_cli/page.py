@@ -16,9 +16,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from amqp_sansio.broker import Settings
 from amqp_sansio.capture import endpoint
-from amqp_sansio_asyncio import BrokerServer, bind_sockets
+from amqp_sansio_asyncio import BrokerServer
 from amqp_sansio_asyncio.http_server import HttpAnswer, HttpBounds, HttpRefusal, HttpRequest, HttpServer
-from amqp_sansio_asyncio.listening import Address
+from amqp_sansio_asyncio.listening import Address, bind_sockets
 from amqp_sansio_report.live import LivePage, look
 from amqp_sansio_report.traffic import Traffic, TrafficView
 

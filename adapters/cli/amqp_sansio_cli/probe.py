@@ -14,37 +14,27 @@ from amqp_sansio_asyncio.listening import Address
 from amqp_sansio_probe import (
     CASES,
     CLIENT_CASES,
-    CLIENT_WORKERS,
-    FAULTS,
-    MOST_WORKERS,
     PROFILES,
-    WORKERS,
     Capabilities,
     Case,
     ClientCase,
     ClientRunner,
     Command,
-    Expectations,
     Login,
     Patience,
-    Record,
     Result,
     Runner,
     SocketListener,
     SocketOpener,
-    Tree,
-    Unusable,
-    badge,
     find_capabilities,
-    format_expectations,
-    json_line,
-    junit,
-    parse_expectations,
-    read_records,
-    record_of,
-    recording_of,
-    unexpected,
 )
+from amqp_sansio_probe.client_running import CLIENT_WORKERS
+from amqp_sansio_probe.expecting import Expectations, format_expectations, parse_expectations, unexpected
+from amqp_sansio_probe.recording import recording_of
+from amqp_sansio_probe.records import Record, json_line, read_records, record_of
+from amqp_sansio_probe.reports import Tree, badge, junit
+from amqp_sansio_probe.running import MOST_WORKERS, WORKERS
+from amqp_sansio_probe.verdicts import FAULTS, Unusable
 
 from .errors import CommandError, describe, say
 from .output import write_lines

@@ -171,8 +171,8 @@ def _find_0_9_1(opener: Opener, login: Login, patience: Patience) -> Capabilitie
     tries: tuple[tuple[str, Callable[[Talk], object]], ...] = (
         ("declare", lambda talk: talk.declare(exclusive=True)),
         ("ttl", lambda talk: talk.declare(exclusive=True, arguments=amqp.Table({"x-message-ttl": 60_000}))),
-        ("confirms", lambda talk: talk.call(amqp.ConfirmSelect())),
-        ("tx", lambda talk: talk.call(amqp.TxSelect())),
+        ("confirms", lambda talk: talk.call(amqp.spec.ConfirmSelect())),
+        ("tx", lambda talk: talk.call(amqp.spec.TxSelect())),
     )
     found |= {name for name, step in tries if _can(Talk, opener, login, patience, step)}
     return Capabilities(
@@ -242,8 +242,8 @@ def _find_0_10(opener: Opener, login: Login, patience: Patience) -> Capabilities
         talk.close()
     tries: tuple[tuple[str, Callable[[Talk010], object]], ...] = (
         ("0-10/declare", lambda talk: talk.declare(exclusive=True, auto_delete=True)),
-        ("0-10/tx", lambda talk: talk.call(amqp_0_10.TxSelect())),
-        ("0-10/dtx", lambda talk: talk.call(amqp_0_10.DtxSelect())),
+        ("0-10/tx", lambda talk: talk.call(amqp_0_10.spec.TxSelect())),
+        ("0-10/dtx", lambda talk: talk.call(amqp_0_10.spec.DtxSelect())),
     )
     found = {name for name, step in tries if _can(Talk010, opener, login, patience, step)}
     return Capabilities(
@@ -265,7 +265,7 @@ def _find_0_8(opener: Opener, login: Login, patience: Patience) -> Capabilities:
         talk.close()
     tries: tuple[tuple[str, Callable[[Talk08], object]], ...] = (
         ("0-8/declare", lambda talk: talk.declare(exclusive=True)),
-        ("0-8/tx", lambda talk: talk.call(amqp_0_8.TxSelect())),
+        ("0-8/tx", lambda talk: talk.call(amqp_0_8.spec.TxSelect())),
     )
     return Capabilities(
         str(start.server_properties.get("product", "")),
@@ -329,7 +329,7 @@ def _new(opener: Opener, login: Login, patience: Patience) -> Talk:
     return Talk(opener(), login, Names(Random(0)), patience)
 
 
-def _login(opener: Opener, login: Login, patience: Patience) -> amqp.ConnectionStart:
+def _login(opener: Opener, login: Login, patience: Patience) -> amqp.spec.ConnectionStart:
     talk = _new(opener, login, patience)
     try:
         start = talk.greet()

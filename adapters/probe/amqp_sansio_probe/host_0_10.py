@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from amqp_sansio import Observed
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
 
 from .host import MethodHost, Patience
 from .listening import Accepted
@@ -26,11 +28,11 @@ class Host_0_10(MethodHost):
     def __init__(self, transport: Accepted, program: Program, patience: Patience) -> None:
         super().__init__(transport, program, patience)
         self.mechanisms: tuple[str, ...] = ("PLAIN", "ANONYMOUS")
-        self.tune = amqp.ConnectionTune(255, 65_535, 0, 0)
+        self.tune = spec.ConnectionTune(255, 65_535, 0, 0)
         """The server's proposal."""
-        self.tuned: amqp.ConnectionTuneOk | None = None
+        self.tuned: spec.ConnectionTuneOk | None = None
         """The values that the client agreed on; None before that."""
-        self.start_ok: amqp.ConnectionStartOk | None = None
+        self.start_ok: spec.ConnectionStartOk | None = None
         self.sessions: dict[int, bytes] = {}
         """The names of the attached sessions, by channel."""
         self.credit: dict[tuple[int, str], set[int]] = {}
@@ -42,26 +44,26 @@ class Host_0_10(MethodHost):
         self._answers: Mapping[str, Callable[[Observed], None]] = {
             "connection.start-ok": self._logs_in,
             "connection.tune-ok": self._tunes,
-            "connection.open": lambda unit: self.say(0, amqp.ConnectionOpenOk()),
+            "connection.open": lambda unit: self.say(0, spec.ConnectionOpenOk()),
             "connection.close": self._closes,
             "session.attach": self._attaches,
             "session.detach": self._detaches,
-            "session.request-timeout": lambda unit: self.say(unit.channel, amqp.SessionTimeout(unit.content.timeout)),
+            "session.request-timeout": lambda unit: self.say(unit.channel, spec.SessionTimeout(unit.content.timeout)),
             "session.flush": self._flushes,
             "session.completed": self._is_told_of_completions,
         }
 
     # Octets.
 
-    def say(self, channel: int, *controls: amqp.Control) -> None:
+    def say(self, channel: int, *controls: spec.Control) -> None:
         """Send controls."""
         self.send(b"".join([frame(each.encode_assembly(), channel=channel) for each in controls]))
 
     def command(
         self,
         channel: int,
-        command: amqp.Command[Any],
-        headers: Sequence[amqp.Struct] = (),
+        command: spec.Command[Any],
+        headers: Sequence[spec.Struct] = (),
         body: bytes = b"",
         *,
         sync: bool = False,
@@ -70,7 +72,7 @@ class Host_0_10(MethodHost):
         """Send a command with its content, in frames of at most so many octets; return its id."""
         segments = [(COMMAND, command.encode_segment(sync=sync))]
         if headers:
-            segments.append((HEADERS, amqp.encode_headers(tuple(headers))))
+            segments.append((HEADERS, encode_headers(tuple(headers))))
         if body:
             segments.append((BODY, body))
         number = self._outgoing.get(channel)
@@ -93,10 +95,10 @@ class Host_0_10(MethodHost):
     ) -> int:
         """Send a message to a subscription; return its id. `turned`: its properties come in the other order."""
         delivery = amqp.DeliveryProperties(redelivered=redelivered, exchange="", routing_key=QUEUE)
-        headers: list[amqp.Struct] = [delivery, about or amqp.MessageProperties(content_length=len(body))]
+        headers: list[spec.Struct] = [delivery, about or amqp.MessageProperties(content_length=len(body))]
         if turned:
             headers.reverse()
-        transfer = amqp.MessageTransfer(consumer[1], 0, 0)
+        transfer = spec.MessageTransfer(consumer[1], 0, 0)
         return self.command(consumer[0], transfer, headers, body, sync=sync, largest=largest)
 
     # Answers.
@@ -104,7 +106,7 @@ class Host_0_10(MethodHost):
     def answer(self, unit: Observed) -> None:
         if isinstance(unit.content, bytes):
             self._greet(unit)
-        elif isinstance(unit.content, amqp.Command):
+        elif isinstance(unit.content, spec.Command):
             self._does(unit)
         elif (answer := self._answers.get(unit.event)) is not None:
             answer(unit)
@@ -116,7 +118,7 @@ class Host_0_10(MethodHost):
         if unit.content != HEADER:
             raise Surprise(f"the client begins with {bytes(unit.content)!r}")
         about = {"product": "amqp-sansio probe", "version": "0", "platform": "probe"}
-        self.say(0, amqp.ConnectionStart(about, self.mechanisms, ("en_US",)))
+        self.say(0, spec.ConnectionStart(about, self.mechanisms, ("en_US",)))
 
     def _logs_in(self, unit: Observed) -> None:
         self.start_ok = unit.content
@@ -127,32 +129,32 @@ class Host_0_10(MethodHost):
 
     def _closes(self, unit: Observed) -> None:
         self.asked_for_the_end = True
-        self.say(0, amqp.ConnectionCloseOk())
+        self.say(0, spec.ConnectionCloseOk())
 
     def _attaches(self, unit: Observed) -> None:
         self.sessions[unit.channel] = unit.content.name
         self._outgoing[unit.channel] = 0
         self._done[unit.channel] = []
-        self.say(unit.channel, amqp.SessionAttached(unit.content.name), amqp.SessionCommandPoint(0, 0))
+        self.say(unit.channel, spec.SessionAttached(unit.content.name), spec.SessionCommandPoint(0, 0))
 
     def _detaches(self, unit: Observed) -> None:
         self.sessions.pop(unit.channel, None)
-        self.say(unit.channel, amqp.SessionDetached(unit.content.name, 0))
+        self.say(unit.channel, spec.SessionDetached(unit.content.name, 0))
 
     def _flushes(self, unit: Observed) -> None:
         done = self._done.get(unit.channel, [])
         if unit.content.completed:
-            self.say(unit.channel, amqp.SessionCompleted(amqp.SequenceSet(done)))
+            self.say(unit.channel, spec.SessionCompleted(amqp.SequenceSet(done)))
         if unit.content.confirmed:
-            self.say(unit.channel, amqp.SessionConfirmed(amqp.SequenceSet(done)))
+            self.say(unit.channel, spec.SessionConfirmed(amqp.SequenceSet(done)))
         if unit.content.expected:
             # Of a new session nothing is expected.
             following = done[-1][1] + 1 if done else 0
-            self.say(unit.channel, amqp.SessionExpected(amqp.SequenceSet([(following, following)] if done else [])))
+            self.say(unit.channel, spec.SessionExpected(amqp.SequenceSet([(following, following)] if done else [])))
 
     def _is_told_of_completions(self, unit: Observed) -> None:
         if unit.content.timely_reply:
-            self.say(unit.channel, amqp.SessionKnownCompleted(unit.content.commands))
+            self.say(unit.channel, spec.SessionKnownCompleted(unit.content.commands))
 
     def _does(self, unit: Observed) -> None:
         """Complete a command, with its result if it has one; accept a message."""
@@ -166,14 +168,14 @@ class Host_0_10(MethodHost):
         begin = done.pop()[0] if done and done[-1][1] + 1 == number else number
         done.append((begin, number))
         command = unit.content
-        if isinstance(command, amqp.MessageFlow):
+        if isinstance(command, spec.MessageFlow):
             self.credit.setdefault((channel, command.destination or ""), set()).add(command.unit or 0)
         result = _RESULTS.get(unit.event)
         if result is not None:
-            self.command(channel, amqp.ExecutionResult(number, result))
-        if isinstance(command, amqp.MessageTransfer) and not command.accept_mode:
-            self.command(channel, amqp.MessageAccept(amqp.SequenceSet([(number, number)])))
-        self.say(channel, amqp.SessionCompleted(amqp.SequenceSet(done)))
+            self.command(channel, spec.ExecutionResult(number, result))
+        if isinstance(command, spec.MessageTransfer) and not command.accept_mode:
+            self.command(channel, spec.MessageAccept(amqp.SequenceSet([(number, number)])))
+        self.say(channel, spec.SessionCompleted(amqp.SequenceSet(done)))
 
     def product(self) -> tuple[str, str]:
         given = None if self.start_ok is None else self.start_ok.client_properties
@@ -210,15 +212,15 @@ class Host_0_10(MethodHost):
         self.deliver(self.consumer(), b"m")
 
     def say_close(self, code: int, text: str) -> None:
-        self.say(0, amqp.ConnectionClose(code, text))
+        self.say(0, spec.ConnectionClose(code, text))
 
     def fail(self, channel: int, code: int, text: str) -> Observed | None:
         """End a session by an exception; return the client's session.detached, None if it doesn't come."""
         name = self.sessions.pop(channel, None)
         if name is None:
             raise Surprise(f"the client's session on channel {channel} is over: {self.described()}")
-        self.command(channel, amqp.ExecutionException(code, 0, description=text))
-        self.say(channel, amqp.SessionDetach(name))
+        self.command(channel, spec.ExecutionException(code, 0, description=text))
+        self.say(channel, spec.SessionDetach(name))
         return self.wait("session.detached")
 
     # Judgements.
@@ -234,9 +236,9 @@ class Host_0_10(MethodHost):
         return found
 
 
-_RESULTS: Final[Mapping[str, amqp.Struct]] = {
-    "queue.query": amqp.QueueQueryResult(QUEUE, message_count=0, subscriber_count=0),
-    "exchange.query": amqp.ExchangeQueryResult("direct"),
-    "exchange.bound": amqp.ExchangeBoundResult(),
+_RESULTS: Final[Mapping[str, spec.Struct]] = {
+    "queue.query": spec.QueueQueryResult(QUEUE, message_count=0, subscriber_count=0),
+    "exchange.query": spec.ExchangeQueryResult("direct"),
+    "exchange.bound": spec.ExchangeBoundResult(),
 }
 """The results of commands that have one."""

@@ -44,18 +44,18 @@ class ClassicHost(MethodHost):
     """The protocol headers that it takes; it answers others with the first."""
     NUMBERS: ClassVar[tuple[int, int]] = (0, 9)
     """The version of connection.start."""
-    RECORDS: ClassVar[ModuleType] = amqp
+    RECORDS: ClassVar[ModuleType] = amqp.spec
     """Has the records of the version's methods."""
     EXTENSIONS: ClassVar[Mapping[str, FieldValue]] = {"capabilities": dict.fromkeys(_CAPABILITIES, True)}
     """What the server's properties have besides who it is."""
 
     def __init__(self, transport: Accepted, program: Program, patience: Patience) -> None:
         super().__init__(transport, program, patience)
-        self.tune = amqp.ConnectionTune(2047, 131_072, 0)
+        self.tune = amqp.spec.ConnectionTune(2047, 131_072, 0)
         """The server's proposal."""
-        self.tuned: amqp.ConnectionTuneOk | None = None
+        self.tuned: amqp.spec.ConnectionTuneOk | None = None
         """The values that the client agreed on; None before that."""
-        self.start_ok: amqp.ConnectionStartOk | None = None
+        self.start_ok: amqp.spec.ConnectionStartOk | None = None
         self.ticket = TICKET
         """The ticket of each access, in 0-8."""
         self.published: dict[int, int] = {}
@@ -77,7 +77,7 @@ class ClassicHost(MethodHost):
 
     # Octets.
 
-    def say(self, channel: int, *methods: amqp.Method) -> None:
+    def say(self, channel: int, *methods: amqp.spec.Method) -> None:
         """Send methods. Behind channel.close nothing on the channel is answered but by its channel.close-ok."""
         if any(each.NAME == "channel.close" for each in methods):
             self._closing.add(channel)
@@ -86,7 +86,7 @@ class ClassicHost(MethodHost):
     def content(
         self,
         channel: int,
-        method: amqp.Method,
+        method: amqp.spec.Method,
         body: bytes,
         properties: amqp.BasicProperties | None = None,
         *,
@@ -159,9 +159,9 @@ class ClassicHost(MethodHost):
             raise Surprise(f"the client begins with {bytes(unit.content)!r}")
         self.send_start()
 
-    def _reply(self, name: str) -> amqp.Method:
+    def _reply(self, name: str) -> amqp.spec.Method:
         words = "".join([part.capitalize() for part in name.replace("-", ".").split(".")])
-        method: amqp.Method = getattr(self.RECORDS, f"{words}Ok")()
+        method: amqp.spec.Method = getattr(self.RECORDS, f"{words}Ok")()
         return method
 
     def send_start(self, mechanisms: bytes = b"PLAIN AMQPLAIN", version: tuple[int, int] | None = None) -> None:
@@ -202,15 +202,15 @@ class ClassicHost(MethodHost):
     def _confirms(self, unit: Observed) -> None:
         self.published[unit.channel] = 0
         if not unit.content.no_wait:
-            self.say(unit.channel, amqp.ConfirmSelectOk())
+            self.say(unit.channel, amqp.spec.ConfirmSelectOk())
 
     def _publishes(self, unit: Observed) -> None:
         if unit.channel in self.published:
             self.published[unit.channel] += 1
-            self.say(unit.channel, amqp.BasicAck(self.published[unit.channel]))
+            self.say(unit.channel, amqp.spec.BasicAck(self.published[unit.channel]))
 
     def _gives_access(self, unit: Observed) -> None:
-        self.say(unit.channel, amqp_0_8.AccessRequestOk(self.ticket))
+        self.say(unit.channel, amqp_0_8.spec.AccessRequestOk(self.ticket))
 
     def product(self) -> tuple[str, str]:
         if self.start_ok is None:
@@ -263,5 +263,5 @@ class ClassicHost08(ClassicHost):
     # The second is py-amqplib's, which brokers of 0-8 take as the first.
     HEADERS: ClassVar[tuple[bytes, ...]] = (b"AMQP\x01\x01\x08\x00", b"AMQP\x01\x01\x09\x01")
     NUMBERS: ClassVar[tuple[int, int]] = (8, 0)
-    RECORDS: ClassVar[ModuleType] = amqp_0_8
+    RECORDS: ClassVar[ModuleType] = amqp_0_8.spec
     EXTENSIONS: ClassVar[Mapping[str, FieldValue]] = {}

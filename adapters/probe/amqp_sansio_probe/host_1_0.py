@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from amqp_sansio import Observed
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 
 from .host import Host, Patience
 from .listening import Accepted
@@ -24,7 +25,7 @@ REPLIES: Final = "probe-replies"
 """The address of a source that the server names."""
 
 
-def amqp_frame(channel: int, body: amqp.Composite | bytes = b"", payload: bytes = b"", *, kind: int = 0) -> bytes:
+def amqp_frame(channel: int, body: spec.Composite | bytes = b"", payload: bytes = b"", *, kind: int = 0) -> bytes:
     """Return the octets of a frame; without a body an empty one."""
     octets = (body if isinstance(body, bytes) else body.encode()) + payload
     return struct.pack(">IBBH", 8 + len(octets), 2, kind, channel) + octets
@@ -45,7 +46,7 @@ class Link:
     handle: int
     name: str
     is_sender: bool
-    attach: amqp.Attach
+    attach: spec.Attach
     delivery_count: int = 0
     credit: int = 0
     """What is left of it: that the client gave as a receiver, or that it has as a sender."""
@@ -63,13 +64,13 @@ class Host_1_0(Host):
         self.mechanisms: tuple[str, ...] = ("PLAIN", "ANONYMOUS")
         self.code = 0
         """The outcome of SASL."""
-        self.open = amqp.Open("probe", max_frame_size=65_536, channel_max=255)
+        self.open = spec.Open("probe", max_frame_size=65_536, channel_max=255)
         """What the server says of itself."""
         self.credit = CREDIT
         """The first credit of a client's senders; with 0 no flow is sent."""
         self.window = WINDOW
         """What a client may send of transfers in a session, before the case gives it more."""
-        self.opened_as: amqp.Open | None = None
+        self.opened_as: spec.Open | None = None
         """What the client says of itself."""
         self.links: dict[tuple[int, int], Link] = {}
         self._sessions: dict[int, _Session] = {}
@@ -88,7 +89,7 @@ class Host_1_0(Host):
 
     # Octets.
 
-    def say(self, channel: int, *bodies: amqp.Performative) -> None:
+    def say(self, channel: int, *bodies: spec.Performative) -> None:
         """Send performatives."""
         self.send(b"".join([amqp_frame(channel, each) for each in bodies]))
 
@@ -100,7 +101,7 @@ class Host_1_0(Host):
         link.credit = credit
         self.say(
             link.channel,
-            amqp.Flow(
+            spec.Flow(
                 session.next_incoming_id,
                 self.window,
                 session.next_outgoing_id,
@@ -133,7 +134,7 @@ class Host_1_0(Host):
         parts: list[bytes] = []
         for at in cuts:
             first, last = at == 0, at == cuts[-1]
-            transfer = amqp.Transfer(
+            transfer = spec.Transfer(
                 link.handle,
                 number if first else None,
                 struct.pack(">I", number) if first else None,
@@ -143,7 +144,7 @@ class Host_1_0(Host):
             )
             parts.append(amqp_frame(link.channel, transfer, octets[at : at + size]))
         if aborted:
-            parts.append(amqp_frame(link.channel, amqp.Transfer(link.handle, aborted=True)))
+            parts.append(amqp_frame(link.channel, spec.Transfer(link.handle, aborted=True)))
         session.next_outgoing_id += len(parts)
         link.delivery_count += 1
         link.credit -= 1
@@ -158,7 +159,7 @@ class Host_1_0(Host):
 
     def settle(self, channel: int, first: int, last: int, state: amqp.DeliveryState) -> None:
         """Settle deliveries of the client."""
-        self.say(channel, amqp.Disposition(amqp.RECEIVER, first, last, settled=True, state=state))
+        self.say(channel, spec.Disposition(spec.RECEIVER, first, last, settled=True, state=state))
 
     # Answers.
 
@@ -171,7 +172,7 @@ class Host_1_0(Host):
 
     def _greet(self, header: bytes) -> None:
         if header == SASL_HEADER:
-            self.send(SASL_HEADER + amqp_frame(0, amqp.SaslMechanisms(self.mechanisms), kind=1))
+            self.send(SASL_HEADER + amqp_frame(0, spec.SaslMechanisms(self.mechanisms), kind=1))
         elif header == AMQP_HEADER:
             self.send(AMQP_HEADER)
         else:
@@ -179,7 +180,7 @@ class Host_1_0(Host):
             raise Surprise(f"the client begins with {header!r}")
 
     def _logs_in(self, unit: Observed) -> None:
-        self.send(amqp_frame(0, amqp.SaslOutcome(self.code), kind=1))
+        self.send(amqp_frame(0, spec.SaslOutcome(self.code), kind=1))
 
     def _opens(self, unit: Observed) -> None:
         self.opened_as = unit.content
@@ -187,11 +188,11 @@ class Host_1_0(Host):
 
     def _begins(self, unit: Observed) -> None:
         self._sessions[unit.channel] = _Session(unit.content.next_outgoing_id)
-        self.say(unit.channel, amqp.Begin(unit.channel, 0, self.window, WINDOW))
+        self.say(unit.channel, spec.Begin(unit.channel, 0, self.window, WINDOW))
 
     def _attaches(self, unit: Observed) -> None:
-        theirs: amqp.Attach = unit.content
-        is_sender = theirs.role == amqp.SENDER
+        theirs: spec.Attach = unit.content
+        is_sender = theirs.role == spec.SENDER
         link = Link(unit.channel, theirs.handle, theirs.name, is_sender, theirs)
         link.delivery_count = (theirs.initial_delivery_count or 0) if is_sender else 0
         self.links[unit.channel, theirs.handle] = link
@@ -204,9 +205,9 @@ class Host_1_0(Host):
         if is_sender and self.credit:
             self.flow(link, self.credit)
 
-    def attached(self, link: Link, **termini: Any) -> amqp.Attach:
+    def attached(self, link: Link, **termini: Any) -> spec.Attach:
         """Return the attach that answers the client's."""
-        return amqp.Attach(
+        return spec.Attach(
             link.name,
             link.handle,
             not link.attach.role,
@@ -217,7 +218,7 @@ class Host_1_0(Host):
         )
 
     def _flows(self, unit: Observed) -> None:
-        flow: amqp.Flow = unit.content
+        flow: spec.Flow = unit.content
         link = None if flow.handle is None else self.links.get((unit.channel, flow.handle))
         if link is None or unit.channel not in self._sessions:
             return
@@ -232,7 +233,7 @@ class Host_1_0(Host):
             self.flow(link, link.credit)
 
     def _transfers(self, unit: Observed) -> None:
-        transfer: amqp.Transfer = unit.content
+        transfer: spec.Transfer = unit.content
         session = self._sessions.get(unit.channel)
         if session is None:
             # The observer has said that there is none.
@@ -251,21 +252,21 @@ class Host_1_0(Host):
             self.settle(unit.channel, link.delivery_id, link.delivery_id, amqp.Accepted())
 
     def _settles(self, unit: Observed) -> None:
-        told: amqp.Disposition = unit.content
-        if told.role == amqp.RECEIVER and not told.settled:
-            self.say(unit.channel, amqp.Disposition(amqp.SENDER, told.first, told.last, settled=True, state=told.state))
+        told: spec.Disposition = unit.content
+        if told.role == spec.RECEIVER and not told.settled:
+            self.say(unit.channel, spec.Disposition(spec.SENDER, told.first, told.last, settled=True, state=told.state))
 
     def _detaches(self, unit: Observed) -> None:
         if self.links.pop((unit.channel, unit.content.handle), None) is not None:
-            self.say(unit.channel, amqp.Detach(unit.content.handle, unit.content.closed))
+            self.say(unit.channel, spec.Detach(unit.content.handle, unit.content.closed))
 
     def _ends(self, unit: Observed) -> None:
         if self._sessions.pop(unit.channel, None) is not None:
-            self.say(unit.channel, amqp.End())
+            self.say(unit.channel, spec.End())
 
     def _closes(self, unit: Observed) -> None:
         if not self.asked_for_the_end:
-            self.say(0, amqp.Close())
+            self.say(0, spec.Close())
         self.asked_for_the_end = True
 
     # Steps of cases.
@@ -295,13 +296,13 @@ class Host_1_0(Host):
     def hang_up(self, condition: str, text: str) -> Observed | None:
         """Close the connection; return the client's close, None if it doesn't come."""
         self.asked_for_the_end = True
-        self.say(0, amqp.Close(amqp.Error(condition, text)))
+        self.say(0, spec.Close(amqp.Error(condition, text)))
         return self.wait("close")
 
     def end_in_order(self) -> None:
         if not self.has_ended and not any(each.event == "close" for each in self.seen):
             self.asked_for_the_end = True
-            self.say(0, amqp.Close())
+            self.say(0, spec.Close())
 
     def deliver_one(self) -> None:
         self.deliver(self.receiver(), b"m")
@@ -356,6 +357,6 @@ class Host_1_0(Host):
             at += max(size, 8)
         return found
 
-    def transfers(self) -> list[amqp.Transfer]:
+    def transfers(self) -> list[spec.Transfer]:
         """Return the client's transfers so far."""
         return [each.content for each in self.seen if each.event == "transfer"]

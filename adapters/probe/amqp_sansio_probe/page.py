@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from amqp_sansio.capture import Segment, read_segments, sort_key
-from amqp_sansio_report import Bounds, Diagram, Markup, asset, diagrams, document, element, join, ladder, section
+from amqp_sansio_report import Bounds, Diagram, diagrams, document
+from amqp_sansio_report.markup import Markup, element, join
+from amqp_sansio_report.page import asset, ladder, section
 
 from .recording import recording_of
 from .records import Record

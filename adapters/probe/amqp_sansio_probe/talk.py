@@ -40,16 +40,16 @@ def frame(kind: int, channel: int, payload: bytes, end: bytes = FRAME_END) -> by
     return struct.pack(">BHI", kind, channel, len(payload)) + payload + end
 
 
-def method_frame(channel: int, method: amqp.Method) -> bytes:
+def method_frame(channel: int, method: amqp.spec.Method) -> bytes:
     """Return the octets of a method's frame."""
-    return frame(METHOD, channel, method.encode(amqp.RABBIT.tables))
+    return frame(METHOD, channel, method.encode(amqp.spec.RABBIT.tables))
 
 
 def header_frame(
     channel: int, size: int, properties: amqp.BasicProperties | None = None, *, weight: int = 0, class_id: int = BASIC
 ) -> bytes:
     """Return the octets of a content header's frame."""
-    about = (properties or amqp.BasicProperties()).encode(amqp.RABBIT.tables)
+    about = (properties or amqp.BasicProperties()).encode(amqp.spec.RABBIT.tables)
     return frame(CONTENT_HEADER, channel, struct.pack(">HHQ", class_id, weight, size) + about)
 
 
@@ -58,7 +58,7 @@ class Talk(Reading[Observed]):
 
     VERSION: ClassVar[str] = "0-9-1"
     HEADER: ClassVar[bytes] = HEADER
-    RECORDS: ClassVar[ModuleType] = amqp
+    RECORDS: ClassVar[ModuleType] = amqp.spec
     """Has the records of the version's methods."""
     ABOUT: ClassVar[Mapping[str, FieldValue]] = {
         "product": "amqp-sansio probe",
@@ -82,15 +82,15 @@ class Talk(Reading[Observed]):
         opened: Callable[[], Conversation] | None = None,
     ) -> None:
         super().__init__(transport, login, names, patience, opened)
-        self.start: amqp.ConnectionStart | None = None
-        self.tune = amqp.ConnectionTune()
+        self.start: amqp.spec.ConnectionStart | None = None
+        self.tune = amqp.spec.ConnectionTune()
         self.channel_max = 0
         self.frame_max = 0
         self._observer = Observer(client="client")
         self._observer.receive_data(self.HEADER, "client", 0)
         self._units()
 
-    def say(self, channel: int, *methods: amqp.Method) -> None:
+    def say(self, channel: int, *methods: amqp.spec.Method) -> None:
         """Send methods."""
         self.send(b"".join([method_frame(channel, each) for each in methods]))
 
@@ -153,28 +153,28 @@ class Talk(Reading[Observed]):
             raise Surprise(f"no {name}: {self.described(unit)}")
         return unit
 
-    def call(self, method: amqp.RequestMethod[Any], channel: int = 1) -> Any:
+    def call(self, method: amqp.spec.RequestMethod[Any], channel: int = 1) -> Any:
         """Send a method and return its reply. Raises Surprise."""
         self.say(channel, method)
         return self.take(reply_of(method), channel).content
 
-    def greet(self) -> amqp.ConnectionStart:
+    def greet(self) -> amqp.spec.ConnectionStart:
         """Send the protocol header; take connection.start."""
         self.send(self.HEADER)
-        start: amqp.ConnectionStart = self.take("connection.start").content
+        start: amqp.spec.ConnectionStart = self.take("connection.start").content
         self.start = start
         return start
 
     def respond(self, mechanism: str = "PLAIN", response: bytes | None = None) -> None:
         """Send connection.start-ok."""
         given = self.login_as.plain if response is None else response
-        self.say(0, self.RECORDS.ConnectionStartOk(self.RECORDS.Table(self.ABOUT), mechanism, given, "en_US"))
+        self.say(0, self.RECORDS.ConnectionStartOk(amqp.Table(self.ABOUT), mechanism, given, "en_US"))
 
-    def authenticate(self) -> amqp.ConnectionTune:
+    def authenticate(self) -> amqp.spec.ConnectionTune:
         """Log in up to the server's connection.tune."""
         self.greet()
         self.respond()
-        tune: amqp.ConnectionTune = self.take("connection.tune").content
+        tune: amqp.spec.ConnectionTune = self.take("connection.tune").content
         self.tune = tune
         return tune
 
@@ -300,7 +300,11 @@ class Talk(Reading[Observed]):
         return self._closes(unit, codes, ("channel.close",))
 
     def refuses(
-        self, method: amqp.RequestMethod[Any], *codes: int, channel: int = 1, by: tuple[str, ...] = ("channel.close",)
+        self,
+        method: amqp.spec.RequestMethod[Any],
+        *codes: int,
+        channel: int = 1,
+        by: tuple[str, ...] = ("channel.close",),
     ) -> Seen:
         """Send a method, and judge whether a close refuses it; its reply would be the breach."""
         self.say(channel, method)
@@ -324,7 +328,7 @@ class Talk(Reading[Observed]):
             return Seen(Verdict.OTHER_CODE, f"{text}: {scopes}")
         return Seen(Verdict.CONFORMS if unit.content.reply_code in codes else Verdict.OTHER_CODE, text)
 
-    def answers_to(self, method: amqp.RequestMethod[Any], channel: int = 1) -> Seen:
+    def answers_to(self, method: amqp.spec.RequestMethod[Any], channel: int = 1) -> Seen:
         """Send a method, and judge whether the server answers with its reply."""
         self.say(channel, method)
         return self.answers(reply_of(method), channel)
@@ -376,7 +380,7 @@ class Talk08(Talk):
 
     VERSION: ClassVar[str] = "0-8"
     HEADER: ClassVar[bytes] = b"AMQP\x01\x01\x08\x00"
-    RECORDS: ClassVar[ModuleType] = amqp_0_8
+    RECORDS: ClassVar[ModuleType] = amqp_0_8.spec
     ABOUT: ClassVar[Mapping[str, FieldValue]] = {"product": "amqp-sansio probe"}
 
     def __init__(
@@ -391,11 +395,11 @@ class Talk08(Talk):
         self.tickets: dict[int, int] = {}
         """The access ticket of each channel."""
 
-    def say(self, channel: int, *methods: amqp.Method) -> None:
+    def say(self, channel: int, *methods: amqp.spec.Method) -> None:
         """Send methods, each with the channel's ticket if it has none."""
         super().say(channel, *[self.ticketed(channel, each) for each in methods])
 
-    def ticketed(self, channel: int, method: amqp.Method) -> amqp.Method:
+    def ticketed(self, channel: int, method: amqp.spec.Method) -> amqp.spec.Method:
         """Return a method with the channel's ticket, if it is one that has a ticket."""
         ticket = self.tickets.get(channel, 0)
         if not ticket or getattr(method, "ticket", None) != 0:
@@ -411,11 +415,11 @@ class Talk08(Talk):
     def channel(self, number: int = 1) -> int:
         """Open a channel, and ask for access on it. Raises Surprise."""
         super().channel(number)
-        wanted = amqp_0_8.AccessRequest("/data", active=True, passive=True, write=True, read=True)
+        wanted = amqp_0_8.spec.AccessRequest("/data", active=True, passive=True, write=True, read=True)
         self.tickets[number] = self.call(wanted, number).ticket
         return number
 
 
-def reply_of(method: amqp.RequestMethod[Any]) -> str:
+def reply_of(method: amqp.spec.RequestMethod[Any]) -> str:
     """Return the name of a request's reply."""
     return f"{method.NAME}-ok"

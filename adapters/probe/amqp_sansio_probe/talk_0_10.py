@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from amqp_sansio import AMQP_0_10, AmqpError
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
+from amqp_sansio.amqp_0_10.codec.record import decode_command, decode_control, encode_headers
 
 from .conversation import Conversation, Login, Names, Patience, Reading
 from .transport import Transport
@@ -86,8 +88,8 @@ class Talk010(Reading[Told]):
         opened: Callable[[], Conversation] | None = None,
     ) -> None:
         super().__init__(transport, login, names, patience, opened)
-        self.start = amqp.ConnectionStart()
-        self.tune = amqp.ConnectionTune()
+        self.start = spec.ConnectionStart()
+        self.tune = spec.ConnectionTune()
         self.frame_max = 65_535
         self.session_names: dict[int, bytes] = {}
         """The names of the sessions, by channel."""
@@ -100,23 +102,23 @@ class Talk010(Reading[Told]):
 
     # Octets.
 
-    def say(self, *controls: amqp.Control, channel: int = 0) -> None:
+    def say(self, *controls: spec.Control, channel: int = 0) -> None:
         """Send controls."""
         self.send(b"".join([frame(each.encode_assembly(), channel=channel) for each in controls]))
 
     def command(
         self,
-        command: amqp.Command[Any],
+        command: spec.Command[Any],
         channel: int = 0,
         *,
-        headers: tuple[amqp.Struct, ...] = (),
+        headers: tuple[spec.Struct, ...] = (),
         body: bytes = b"",
         sync: bool = True,
     ) -> int:
         """Send a command with its content; return its id."""
         segments = [(COMMAND, command.encode_segment(sync=sync))]
         if headers:
-            segments.append((HEADERS, amqp.encode_headers(headers)))
+            segments.append((HEADERS, encode_headers(headers)))
         if body:
             segments.append((BODY, body))
         self.send(assembly(segments, channel, self.frame_max))
@@ -155,14 +157,14 @@ class Talk010(Reading[Told]):
         try:
             if CONTROL in segments:
                 octets = segments[CONTROL]
-                control = amqp.decode_control(octets, 0, len(octets))
-                if isinstance(control, amqp.SessionCommandPoint):
+                control = decode_control(octets, 0, len(octets))
+                if isinstance(control, spec.SessionCommandPoint):
                     self._incoming[channel] = control.command_id or 0
                 return (Told(control.NAME, channel, control, -1, headers, body),)
             octets = segments.get(COMMAND, b"")
             number = self._incoming.get(channel, 0)
             self._incoming[channel] = number + 1
-            command, _ = amqp.decode_command(octets, 0, len(octets))
+            command, _ = decode_command(octets, 0, len(octets))
         except AmqpError as error:
             self.garbled = f"what can't be decoded: {error}"
             return ()
@@ -191,7 +193,7 @@ class Talk010(Reading[Told]):
         unit = self.until(wanted, seconds)
         if unit is not None and unit.event == "connection.close" and not self.is_over:
             self.is_over = True
-            self.say(amqp.ConnectionCloseOk())
+            self.say(spec.ConnectionCloseOk())
         elif unit is not None and unit.event in ends:
             self._detached(unit)
         return unit
@@ -207,7 +209,7 @@ class Talk010(Reading[Told]):
                 return
             unit = after
         if unit.event == "session.detach":
-            self.say(amqp.SessionDetached(name, 0), channel=unit.channel)
+            self.say(spec.SessionDetached(name, 0), channel=unit.channel)
 
     # Steps that only prepare a case.
 
@@ -218,7 +220,7 @@ class Talk010(Reading[Told]):
             raise Surprise(f"no {name}: {self.described(unit)}")
         return unit
 
-    def greet(self) -> amqp.ConnectionStart:
+    def greet(self) -> spec.ConnectionStart:
         """Exchange the protocol headers; take connection.start. Raises Surprise."""
         self.send(HEADER)
         self.take("header")
@@ -233,9 +235,9 @@ class Talk010(Reading[Told]):
     def respond(self, mechanism: str = "PLAIN") -> None:
         """Send connection.start-ok."""
         about = {"product": "amqp-sansio probe"}
-        self.say(amqp.ConnectionStartOk(about, mechanism, self.login_as.plain, "en_US"))
+        self.say(spec.ConnectionStartOk(about, mechanism, self.login_as.plain, "en_US"))
 
-    def authenticate(self) -> amqp.ConnectionTune:
+    def authenticate(self) -> spec.ConnectionTune:
         """Log in up to the server's connection.tune. Raises Surprise."""
         self.greet()
         self.respond()
@@ -250,13 +252,13 @@ class Talk010(Reading[Told]):
             **fields,
         }
         self.frame_max = values["max_frame_size"] or 65_535
-        self.say(amqp.ConnectionTuneOk(**values))
+        self.say(spec.ConnectionTuneOk(**values))
 
     def login(self, **fields: Any) -> None:
         """Log in, and open the virtual host. Raises Surprise."""
         self.authenticate()
         self.accept(**fields)
-        self.say(amqp.ConnectionOpen(self.login_as.vhost))
+        self.say(spec.ConnectionOpen(self.login_as.vhost))
         self.take("connection.open-ok")
         self.open_at = self.transport.now()
 
@@ -264,9 +266,9 @@ class Talk010(Reading[Told]):
         """Attach a session, and begin its commands with the id 0; return its name. Raises Surprise."""
         given = self.names.name().encode() if name is None else name
         self.session_names[channel] = given
-        self.say(amqp.SessionAttach(given), channel=channel)
+        self.say(spec.SessionAttach(given), channel=channel)
         self.take("session.attached", channel)
-        self.say(amqp.SessionCommandPoint(0, 0), channel=channel)
+        self.say(spec.SessionCommandPoint(0, 0), channel=channel)
         self._outgoing[channel] = 0
         return given
 
@@ -283,7 +285,7 @@ class Talk010(Reading[Told]):
             lambda unit: unit.content.commands is not None and number in unit.content.commands,
         )
 
-    def call(self, command: amqp.Command[Any], channel: int = 0) -> Any:
+    def call(self, command: spec.Command[Any], channel: int = 0) -> Any:
         """Have a command done, and return its result, None if it has none. Raises Surprise."""
         number = self.command(command, channel)
         found: Any = None
@@ -300,13 +302,13 @@ class Talk010(Reading[Told]):
     def declare(self, channel: int = 0, **fields: Any) -> str:
         """Declare a queue with a name of its own. Raises Surprise."""
         name = self.names.queue()
-        self.call(amqp.QueueDeclare(name, **fields), channel)
+        self.call(spec.QueueDeclare(name, **fields), channel)
         return name
 
     def exchange(self, kind: str = "direct", channel: int = 0, **fields: Any) -> str:
         """Declare an exchange with a name of its own. Raises Surprise."""
         name = self.names.exchange()
-        self.call(amqp.ExchangeDeclare(name, kind, **fields), channel)
+        self.call(spec.ExchangeDeclare(name, kind, **fields), channel)
         return name
 
     def publish(
@@ -320,10 +322,10 @@ class Talk010(Reading[Told]):
         **fields: Any,
     ) -> int:
         """Send a message; return the id of its transfer."""
-        headers: list[amqp.Struct] = [amqp.DeliveryProperties(routing_key=key, **fields)]
+        headers: list[spec.Struct] = [amqp.DeliveryProperties(routing_key=key, **fields)]
         if about is not None:
             headers.append(about)
-        return self.command(amqp.MessageTransfer(exchange, 1, 0), channel, headers=tuple(headers), body=body)
+        return self.command(spec.MessageTransfer(exchange, 1, 0), channel, headers=tuple(headers), body=body)
 
     def store(self, key: str, body: bytes = b"hello", exchange: str = "", channel: int = 0, **fields: Any) -> None:
         """Send a message, and have it taken. Raises Surprise."""
@@ -341,16 +343,16 @@ class Talk010(Reading[Told]):
     def subscribe(self, queue: str, channel: int = 0, *, credit: int = 0, destination: str = "d", **fields: Any) -> str:
         """Subscribe to a queue, with explicit accepts, and so many messages of credit. Raises Surprise."""
         values: dict[str, Any] = {"accept_mode": 0, "acquire_mode": 0, **fields}
-        self.call(amqp.MessageSubscribe(queue, destination, **values), channel)
-        self.call(amqp.MessageSetFlowMode(destination, 0), channel)
+        self.call(spec.MessageSubscribe(queue, destination, **values), channel)
+        self.call(spec.MessageSetFlowMode(destination, 0), channel)
         if credit:
             self.grant(credit, destination, channel)
         return destination
 
     def grant(self, credit: int, destination: str = "d", channel: int = 0) -> None:
         """Grant messages of credit, and octets without a bound. Raises Surprise."""
-        self.call(amqp.MessageFlow(destination, 1, 0xFFFFFFFF), channel)
-        self.call(amqp.MessageFlow(destination, 0, credit), channel)
+        self.call(spec.MessageFlow(destination, 1, 0xFFFFFFFF), channel)
+        self.call(spec.MessageFlow(destination, 0, credit), channel)
 
     def next(self, destination: str = "d", channel: int = 0, seconds: float | None = None) -> Told | None:
         """Take the next message of a subscription; None if none comes."""
@@ -375,10 +377,10 @@ class Talk010(Reading[Told]):
             found.append(each)
         return found
 
-    def query(self, queue: str, channel: int = 0) -> amqp.QueueQueryResult:
+    def query(self, queue: str, channel: int = 0) -> spec.QueueQueryResult:
         """Ask about a queue. Raises Surprise."""
-        found = self.call(amqp.QueueQuery(queue), channel)
-        return found if isinstance(found, amqp.QueueQueryResult) else amqp.QueueQueryResult()
+        found = self.call(spec.QueueQuery(queue), channel)
+        return found if isinstance(found, spec.QueueQueryResult) else spec.QueueQueryResult()
 
     def ready(self, queue: str, channel: int = 0) -> int:
         """Return how many messages a queue has."""
@@ -392,10 +394,10 @@ class Talk010(Reading[Told]):
             return False
         channel = min(SPARE, self.tune.channel_max or SPARE)
         name = self.names.name().encode()
-        self.say(amqp.SessionAttach(name), channel=channel)
+        self.say(spec.SessionAttach(name), channel=channel)
         if self.until(lambda each: each.event == "session.attached" and each.channel == channel) is None:
             return False
-        self.say(amqp.SessionDetach(name), channel=channel)
+        self.say(spec.SessionDetach(name), channel=channel)
         return self.until(lambda each: each.event == "session.detached" and each.channel == channel) is not None
 
     def described(self, unit: Told | None) -> str:
@@ -412,7 +414,7 @@ class Talk010(Reading[Told]):
             return f"session.detached {unit.content.code}"
         return unit.event
 
-    def refuses(self, command: amqp.Command[Any], *codes: int, channel: int = 0) -> Seen:
+    def refuses(self, command: spec.Command[Any], *codes: int, channel: int = 0) -> Seen:
         """Send a command, and judge whether an exception with one of the codes refuses it."""
         return self.exception(self.command(command, channel), *codes, channel=channel)
 
@@ -430,7 +432,7 @@ class Talk010(Reading[Told]):
             return Seen(Verdict.OTHER_CODE, f"{text}: no exception")
         return Seen(Verdict.CONFORMS if unit.content.error_code in codes else Verdict.OTHER_CODE, text)
 
-    def does(self, command: amqp.Command[Any], channel: int = 0) -> Seen:
+    def does(self, command: spec.Command[Any], channel: int = 0) -> Seen:
         """Send a command, and judge whether it is done."""
         number = self.command(command, channel)
         unit = self.reaction(lambda seconds: self.done(number, channel, seconds))
@@ -485,12 +487,12 @@ class Talk010(Reading[Told]):
     # The end.
 
     def _part(self) -> str:
-        self.say(amqp.ConnectionClose(200, "done"))
+        self.say(spec.ConnectionClose(200, "done"))
         unit = self.until(lambda each: each.event in ("connection.close-ok", "connection.close"))
         if unit is None:
             return "the end: no connection.close-ok" if not self.has_ended else ""
         if unit.event == "connection.close":
-            self.say(amqp.ConnectionCloseOk())
+            self.say(spec.ConnectionCloseOk())
             return f"the end: {self.described(unit)} instead of connection.close-ok"
         self.said_goodbye = True
         return ""
@@ -498,12 +500,12 @@ class Talk010(Reading[Told]):
     def sweep(self, names: Names) -> None:
         self.login()
         # A session for each: what is gone already ends it.
-        commands: list[amqp.Command[Any]] = [amqp.QueueDelete(each) for each in names.queues]
-        commands += [amqp.ExchangeDelete(each) for each in reversed(names.exchanges)]
+        commands: list[spec.Command[Any]] = [spec.QueueDelete(each) for each in names.queues]
+        commands += [spec.ExchangeDelete(each) for each in reversed(names.exchanges)]
         for command in commands:
             self.attach()
             if (unit := self.done(self.command(command))) is not None and unit.event == "session.completed":
-                self.say(amqp.SessionDetach(self.session_names.pop(0, b"")))
+                self.say(spec.SessionDetach(self.session_names.pop(0, b"")))
                 self.until(lambda each: each.event == "session.detached" and each.channel == 0)
         if not commands:
             self.attach()

@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from amqp_sansio import AMQP_1_0, AmqpError
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
+from amqp_sansio.amqp_1_0.codec.composite import decode_frame_body
 
 from .conversation import Conversation, Login, Names, Patience, Reading
 from .transport import Transport
@@ -30,7 +32,7 @@ _HEAD: Final = struct.Struct(">IBBH")
 
 
 def frame(
-    body: amqp.Composite | bytes = b"",
+    body: spec.Composite | bytes = b"",
     channel: int = 0,
     payload: bytes = b"",
     *,
@@ -61,7 +63,7 @@ class Told(NamedTuple):
 class Session:
     """The client's end of a session."""
 
-    def __init__(self, begun: amqp.Begin, answer: amqp.Begin) -> None:
+    def __init__(self, begun: spec.Begin, answer: spec.Begin) -> None:
         self.answer = answer
         self.window = begun.incoming_window
         """Transfers that the client's flows allow."""
@@ -81,7 +83,7 @@ class Sessions(dict[int, Session]):
 class Link:
     """The client's end of a link, with the server's attach."""
 
-    def __init__(self, asked: amqp.Attach, channel: int) -> None:
+    def __init__(self, asked: spec.Attach, channel: int) -> None:
         self.asked = asked
         self.name = asked.name
         self.handle = asked.handle
@@ -104,7 +106,7 @@ class Link:
 class Arrived(NamedTuple):
     """A delivery of the server's: its transfers, and the octets of the whole message."""
 
-    transfers: tuple[amqp.Transfer, ...]
+    transfers: tuple[spec.Transfer, ...]
     payload: bytes
 
     @property
@@ -133,7 +135,7 @@ class Talk10(Reading[Told]):
     ) -> None:
         super().__init__(transport, login, names, patience, opened)
         self.mechanisms: tuple[str, ...] = ()
-        self.peer: amqp.Open = amqp.Open("")
+        self.peer: spec.Open = spec.Open("")
         self.container = names.name()
         self.sessions = Sessions()
         self._octets = b""
@@ -142,7 +144,7 @@ class Talk10(Reading[Told]):
 
     # Octets.
 
-    def say(self, *bodies: amqp.Composite, channel: int = 0, payload: bytes = b"") -> None:
+    def say(self, *bodies: spec.Composite, channel: int = 0, payload: bytes = b"") -> None:
         """Send performatives, each in a frame."""
         self.send(b"".join([frame(each, channel, payload) for each in bodies]))
 
@@ -170,14 +172,14 @@ class Talk10(Reading[Told]):
         if begin == len(whole):
             return (Told("empty", channel, None, b"", len(whole)),)
         try:
-            content, at = amqp.decode_frame_body(whole, begin)
+            content, at = decode_frame_body(whole, begin)
         except AmqpError as error:
             self.garbled = f"a frame that can't be decoded: {error}"
             return ()
-        if isinstance(content, amqp.Begin) and content.remote_channel is not None:
+        if isinstance(content, spec.Begin) and content.remote_channel is not None:
             self._channels[channel] = content.remote_channel
         ours = self._channels.get(channel, channel)
-        if isinstance(content, amqp.Transfer) and ours in self.sessions:
+        if isinstance(content, spec.Transfer) and ours in self.sessions:
             self.sessions[ours].next_incoming_id = (self.sessions[ours].next_incoming_id + 1) & 0xFFFFFFFF
         return (Told(content.NAME, ours, content, whole[at:], len(whole)),)
 
@@ -199,10 +201,10 @@ class Talk10(Reading[Told]):
         unit = self.until(wanted, seconds)
         if unit is not None and unit.event == "close" and not self.is_over:
             self.is_over = True
-            self.say(amqp.Close())
+            self.say(spec.Close())
         elif unit is not None and unit.event == "end" and unit.channel in self.sessions:
             del self.sessions[unit.channel]
-            self.say(amqp.End(), channel=unit.channel)
+            self.say(spec.End(), channel=unit.channel)
         return unit
 
     def of(self, link: Link, *names: str, seconds: float | None = None) -> Told | None:
@@ -230,14 +232,14 @@ class Talk10(Reading[Told]):
     def authenticate(self) -> None:
         """Log in by SASL, and exchange the headers of AMQP. Raises Surprise."""
         self.greet()
-        self.send(frame(amqp.SaslInit("PLAIN", self.login_as.plain), kind=SASL))
+        self.send(frame(spec.SaslInit("PLAIN", self.login_as.plain), kind=SASL))
         code = self.take("sasl-outcome").content.code
         if code:
             raise Surprise(f"the outcome of the login is {code}")
         self.send(HEADER)
         self.take("header")
 
-    def opening(self, **fields: Any) -> amqp.Open:
+    def opening(self, **fields: Any) -> spec.Open:
         """Return the client's open."""
         vhost = self.login_as.vhost
         values: dict[str, Any] = {
@@ -246,7 +248,7 @@ class Talk10(Reading[Told]):
             "max_frame_size": 65_536,
             **fields,
         }
-        return amqp.Open(**values)
+        return spec.Open(**values)
 
     def login(self, **fields: Any) -> None:
         """Log in, and open the connection with these fields. Raises Surprise."""
@@ -258,7 +260,7 @@ class Talk10(Reading[Told]):
     def session(self, channel: int = 0, **fields: Any) -> Session:
         """Begin a session. Raises Surprise."""
         values: dict[str, Any] = {"next_outgoing_id": 0, "incoming_window": WINDOW, "outgoing_window": WINDOW, **fields}
-        begun = amqp.Begin(**values)
+        begun = spec.Begin(**values)
         self.say(begun, channel=channel)
         self.sessions[channel] = Session(begun, self.take("begin", channel).content)
         return self.sessions[channel]
@@ -274,7 +276,7 @@ class Talk10(Reading[Told]):
         if not role:
             values.setdefault("initial_delivery_count", 0)
         session.next_handle = max(session.next_handle, int(values["handle"]) + 1)
-        return Link(amqp.Attach(**values), channel)
+        return Link(spec.Attach(**values), channel)
 
     def attach(self, link: Link) -> Told | None:
         """Send a link's attach, and take the answer, with what it says; or what comes instead."""
@@ -299,7 +301,7 @@ class Talk10(Reading[Told]):
         """Attach a receiver, and grant it credit. Raises Surprise."""
         fields.setdefault("source", amqp.Source(address))
         fields.setdefault("target", amqp.Target())
-        link = self.attached(self.asking(amqp.RECEIVER, channel, **fields))
+        link = self.attached(self.asking(spec.RECEIVER, channel, **fields))
         if credit:
             self.grant(link, credit)
         return link
@@ -308,7 +310,7 @@ class Talk10(Reading[Told]):
         """Attach a sender, and wait for credit. Raises Surprise."""
         fields.setdefault("source", amqp.Source())
         fields.setdefault("target", amqp.Target(address))
-        link = self.attached(self.asking(amqp.SENDER, channel, **fields))
+        link = self.attached(self.asking(spec.SENDER, channel, **fields))
         link.count = 0
         if credit:
             unit = self.wait(("flow",), channel, None, lambda each: bool(_gives(link, each)))
@@ -324,7 +326,7 @@ class Talk10(Reading[Told]):
         if self.names.address:
             return self.names.address.format(self.names.queue())
         source = amqp.Source(dynamic=True)
-        link = self.attached(self.asking(amqp.RECEIVER, source=source, target=amqp.Target()))
+        link = self.attached(self.asking(spec.RECEIVER, source=source, target=amqp.Target()))
         if not link.address:
             raise Surprise("the dynamic node has no address")
         return link.address
@@ -337,7 +339,7 @@ class Talk10(Reading[Told]):
             self.store(link, each)
         return address
 
-    def flow(self, channel: int = 0, **fields: Any) -> amqp.Flow:
+    def flow(self, channel: int = 0, **fields: Any) -> spec.Flow:
         """Return a flow of a session, with these fields of a link."""
         session = self.sessions[channel]
         values: dict[str, Any] = {
@@ -347,14 +349,14 @@ class Talk10(Reading[Told]):
             "outgoing_window": WINDOW,
             **fields,
         }
-        return amqp.Flow(**values)
+        return spec.Flow(**values)
 
     def grant(self, link: Link, credit: int, **fields: Any) -> None:
         """Grant a link of the server's sender credit."""
         values: dict[str, Any] = {"handle": link.handle, "delivery_count": link.count, "link_credit": credit, **fields}
         self.say(self.flow(link.channel, **values), channel=link.channel)
 
-    def transferring(self, link: Link, *, begins: bool = True, **fields: Any) -> amqp.Transfer:
+    def transferring(self, link: Link, *, begins: bool = True, **fields: Any) -> spec.Transfer:
         """Return the next transfer of a link: with an id, a tag and a format, or (`begins` is False) without."""
         session = self.sessions[link.channel]
         values: dict[str, Any] = {"handle": link.handle}
@@ -369,7 +371,7 @@ class Talk10(Reading[Told]):
             session.next_delivery_id += 1
             link.count += 1
         session.next_outgoing_id += 1
-        return amqp.Transfer(**{**values, **fields})
+        return spec.Transfer(**{**values, **fields})
 
     def put(self, link: Link, message: amqp.Message | bytes = b"hello", **fields: Any) -> int:
         """Send a message in as many transfers as the server's frames ask for; return its delivery-id."""
@@ -394,7 +396,7 @@ class Talk10(Reading[Told]):
 
     def next(self, link: Link, seconds: float | None = None) -> Arrived | None:
         """Take the server's next whole delivery on a link; None if none comes."""
-        transfers: list[amqp.Transfer] = []
+        transfers: list[spec.Transfer] = []
         payload = b""
         while True:
             unit = self.of(link, "transfer", seconds=seconds)
@@ -426,13 +428,13 @@ class Talk10(Reading[Told]):
         """Settle deliveries of the server's, as accepted if nothing else is given."""
         for each in arrived:
             self.say(
-                amqp.Disposition(amqp.RECEIVER, each.number, settled=True, state=state or amqp.Accepted()),
+                spec.Disposition(spec.RECEIVER, each.number, settled=True, state=state or amqp.Accepted()),
                 channel=channel,
             )
 
     def leave(self, link: Link, *, closed: bool = True) -> Told | None:
         """Detach a link, and take the server's answer; or what comes instead."""
-        self.say(amqp.Detach(link.handle, closed), channel=link.channel)
+        self.say(spec.Detach(link.handle, closed), channel=link.channel)
         return self.of(link)
 
     def resumed(self, link: Link, *unsettled: Arrived, **fields: Any) -> Link:
@@ -444,7 +446,7 @@ class Talk10(Reading[Told]):
     def controller(self) -> Link:
         """Attach a link to the coordinator of transactions, and wait for credit. Raises Surprise."""
         outcomes = [amqp.Symbol("amqp:accepted:list"), amqp.Symbol("amqp:rejected:list")]
-        return self.sender("", source=amqp.Source(outcomes=outcomes), target=amqp.Coordinator())
+        return self.sender("", source=amqp.Source(outcomes=outcomes), target=spec.Coordinator())
 
     # Judgements.
 
@@ -456,10 +458,10 @@ class Talk10(Reading[Told]):
         if channel in self.sessions:
             self.say(self.flow(channel, echo=True), channel=channel)
             return self.until(lambda each: each.event == "flow" and each.content.handle is None) is not None
-        self.say(amqp.Begin(None, 0, WINDOW, WINDOW), channel=channel)
+        self.say(spec.Begin(None, 0, WINDOW, WINDOW), channel=channel)
         if self.until(lambda each: each.event == "begin" and each.channel == channel) is None:
             return False
-        self.say(amqp.End(), channel=channel)
+        self.say(spec.End(), channel=channel)
         return self.until(lambda each: each.event == "end" and each.channel == channel) is not None
 
     def described(self, unit: Told | None) -> str:
@@ -549,7 +551,7 @@ class Talk10(Reading[Told]):
     # The end.
 
     def _part(self) -> str:
-        self.say(amqp.Close())
+        self.say(spec.Close())
         unit = self.until(lambda each: each.event == "close")
         if unit is None:
             return "the end: no close" if not self.has_ended else ""

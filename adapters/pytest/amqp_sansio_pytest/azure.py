@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from amqp_sansio_azure import AzureNamespace, settings_for
 from amqp_sansio_azure.certificate import self_signed
-from amqp_sansio_azure.servicebus import Options, Queue, Rule, ServiceBusNamespace, SqlFilter, Store, Topic
+from amqp_sansio_azure.servicebus import Options, Queue, Rule, ServiceBusNamespace, SqlFilter, Topic
 from amqp_sansio_azure.servicebus.administration import Administration
 from amqp_sansio_azure.servicebus.config import load_config
 from amqp_sansio_azure.servicebus.http_server import AdministrationServer
 from amqp_sansio_azure.servicebus.messages import ACTIVE, DEFERRED, SCHEDULED
+from amqp_sansio_azure.servicebus.stores import Store
 
 from .embedded import EmbeddedBroker
 

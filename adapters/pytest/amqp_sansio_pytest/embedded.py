@@ -28,7 +28,8 @@ from .watched import Watched, consumed, published
 if TYPE_CHECKING:
     from typing import Self
 
-    from amqp_sansio.broker import Entry, Namespace
+    from amqp_sansio.broker import Namespace
+    from amqp_sansio.broker.model.entry import Entry
     from amqp_sansio.testing.simulate import World
 
 T = TypeVar("T")

@@ -9,7 +9,8 @@ from amqp_sansio.broker.contents.bodies import body_of
 from amqp_sansio.broker.model import commands
 
 if TYPE_CHECKING:
-    from amqp_sansio.broker import Content, Entry, Exchange, Queue
+    from amqp_sansio.broker import Content, Exchange, Queue
+    from amqp_sansio.broker.model.entry import Entry
     from amqp_sansio.versions import Version
 
     from .served import ServedBroker

@@ -17,24 +17,9 @@ True
 from __future__ import annotations
 
 from .gather import Gather
-from .markup import Markup, element, join
-from .page import asset, document, ladder, section
+from .page import document
 from .records import Bounds
 from .report import Report, gather_segments
 from .sequence import Diagram, diagrams
 
-__all__ = [
-    "Bounds",
-    "Diagram",
-    "Gather",
-    "Markup",
-    "Report",
-    "asset",
-    "diagrams",
-    "document",
-    "element",
-    "gather_segments",
-    "join",
-    "ladder",
-    "section",
-]
+__all__ = ["Bounds", "Diagram", "Gather", "Report", "diagrams", "document", "gather_segments"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from amqp_sansio_report import Bounds
 
     from .hot import replay_files, replay_hot
-    from .joining import histories, open_times, rpc, topology, unacked
+    from .joining import histories, rpc, topology, unacked
     from .reading import problems, segments_of
     from .reporting import Report
     from .streaming import StreamReplay, replay_stream, unfinished
@@ -86,7 +86,6 @@ __all__ = [
     "StreamReplay",
     "Tables",
     "histories",
-    "open_times",
     "problems",
     "progress",
     "register",

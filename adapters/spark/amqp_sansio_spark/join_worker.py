@@ -18,9 +18,9 @@ from amqp_sansio.recorded.histories import (
     Message,
     Topology,
     TopologyFold,
-    body_key,
     fold_topology,
 )
+from amqp_sansio.recorded.histories.matching import body_key
 from amqp_sansio.recorded.tables import Row
 from amqp_sansio_arrow.builders import arrow_schema, batch_of
 

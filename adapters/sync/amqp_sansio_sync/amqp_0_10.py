@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from amqp_sansio.amqp_0_10 import EXPLICIT, PRE_ACQUIRED, WINDOW, MessageReceived
+from amqp_sansio.amqp_0_10 import MessageReceived
+from amqp_sansio.amqp_0_10.spec import EXPLICIT, PRE_ACQUIRED, WINDOW
 from amqp_sansio.client.amqp_0_10 import connection as connections
 from amqp_sansio.client.amqp_0_10 import publishing
 from amqp_sansio.client.amqp_0_10 import session as sessions
@@ -23,22 +24,19 @@ from .blocking import BaseConnection, Blocking, EventStream, Timed, inners_of, o
 from .processing import Processed
 
 if TYPE_CHECKING:
+    from amqp_sansio.amqp_0_10 import Connection as CoreConnection
     from amqp_sansio.amqp_0_10 import (
-        Command,
         DeliveryProperties,
         ExecutionError,
         Headers,
         Map,
         Message,
         MessageProperties,
-        QueueQueryResult,
         SequenceSet,
         SessionState,
-        Struct,
-        Xid,
     )
-    from amqp_sansio.amqp_0_10 import Connection as CoreConnection
     from amqp_sansio.amqp_0_10 import Session as CoreSession
+    from amqp_sansio.amqp_0_10.spec import Command, QueueQueryResult, Struct, Xid
 
     from .driver import Driver
 
@@ -443,7 +441,7 @@ class Session(Blocking[sessions.Session]):
         `message` is the content of file.stage, stream.publish and others. Raises SessionEnded if the server can't
         execute it, LocalProtocolError for an illegal command, LimitExceeded, CodecError.
 
-        >>> from amqp_sansio.amqp_0_10 import QueueDeclare, QueueQuery
+        >>> from amqp_sansio.amqp_0_10.spec import QueueDeclare, QueueQuery
         >>> def example(session: Session) -> int | None:
         ...     session.call(QueueDeclare("jobs", durable=True))
         ...     return (session.call(QueueQuery("jobs"))).message_count

@@ -23,22 +23,11 @@ from .blocking import BaseConnection, Blocking, EventStream, Timed, inner_of, in
 from .processing import Processed
 
 if TYPE_CHECKING:
-    from amqp_sansio.amqp_1_0 import (
-        Attach,
-        Coordinator,
-        Delivery,
-        DeliveryState,
-        Described,
-        Error,
-        LinkState,
-        Message,
-        Open,
-        Properties,
-        TransactionalState,
-    )
+    from amqp_sansio.amqp_1_0 import Delivery, DeliveryState, Described, Error, LinkState, Message, Properties
     from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
     from amqp_sansio.amqp_1_0 import Sender as CoreSender
     from amqp_sansio.amqp_1_0 import Session as CoreSession
+    from amqp_sansio.amqp_1_0.spec import Attach, Coordinator, Open, TransactionalState
 
     from .driver import Driver
 

@@ -9,7 +9,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from amqp_sansio.amqp_0_9_1 import BasicGet, BasicGetOk, BasicProperties, Message, Method
+from amqp_sansio.amqp_0_9_1 import BasicProperties, Message
+from amqp_sansio.amqp_0_9_1.spec import BasicGet, BasicGetOk, Method
 from amqp_sansio.client.classic import connection as connections
 from amqp_sansio.client.classic.channel import PublishOutcome
 from amqp_sansio.client.classic.channel import Table as Arguments
@@ -21,7 +22,9 @@ from .messages import Consumer, Delivery, PublishingChannel, taken
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from amqp_sansio.amqp_0_9_1 import (
+    from amqp_sansio.amqp_0_9_1 import Channel as CoreChannel
+    from amqp_sansio.amqp_0_9_1 import Table
+    from amqp_sansio.amqp_0_9_1.spec import (
         BasicGetEmpty,
         ExchangeBindOk,
         ExchangeDeclareOk,
@@ -34,9 +37,7 @@ if TYPE_CHECKING:
         QueuePurgeOk,
         QueueUnbindOk,
         RequestMethod,
-        Table,
     )
-    from amqp_sansio.amqp_0_9_1 import Channel as CoreChannel
 
 _R = TypeVar("_R", bound=Method)
 _E = TypeVar("_E", bound=Event)

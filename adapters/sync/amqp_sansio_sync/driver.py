@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 from weakref import finalize
 
 from amqp_sansio import AmqpError, CloseHint, EndpointClosed, Pending, Signal
-from amqp_sansio.client.driving import ROOM
 from amqp_sansio.client.recovery import in_doubt
+from amqp_sansio.client.waits import ROOM
 
 from .handlers import aside, interrupts_itself
 from .keeper import Keeper

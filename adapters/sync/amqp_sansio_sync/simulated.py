@@ -35,7 +35,7 @@ from .websocket import Inside
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from amqp_sansio.testing.simulate import Line
+    from amqp_sansio.testing.simulate.network import Line
     from amqp_sansio.uri import AmqpUri
 
     from .transport import Recording, Records
@@ -777,15 +777,4 @@ class NowhereSimulated(Nowhere):
         self._bell.ring()
 
 
-__all__ = [
-    "LineTransport",
-    "ProcessEnded",
-    "SimulatedBell",
-    "SimulatedLock",
-    "SimulatedStream",
-    "SimulatedSystem",
-    "SimulatedThread",
-    "SimulatedTls",
-    "inside",
-    "simulated",
-]
+__all__ = ["ProcessEnded", "inside", "simulated"]

@@ -83,7 +83,7 @@ XID_FORMS.update({True: Xid, False: PlainXid})
 def adapt(command: _C, dialect: Dialect) -> _C:
     """The command as the dialect writes it: with its xid in that form. One without an xid, or right already, itself.
 
-    >>> from amqp_sansio.amqp_0_10 import DtxPrepare
+    >>> from amqp_sansio.amqp_0_10.spec import DtxPrepare
     >>> adapt(DtxPrepare(Xid(1, b"g", b"b")), Dialect.SPECIFICATION)
     DtxPrepare(xid=PlainXid(format=1, global_id=b'g', branch_id=b'b'))
     """

@@ -55,7 +55,7 @@ class Datetime(int):
 class Typed:
     """A value that is to be written as the type `name` ("uint8", "str8-latin", "bin40"...).
 
-    >>> from amqp_sansio.amqp_0_10 import encode_value
+    >>> from amqp_sansio.amqp_0_10.codec.types import encode_value
     >>> encode_value(Typed("uint8", 7)).hex()
     '0207'
     """

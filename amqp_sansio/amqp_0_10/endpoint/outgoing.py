@@ -15,12 +15,12 @@ from ...endpoint import Side
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError
 from ...events import Accepted, By, CloseReport, Pending, Replied, Settled
 from ..codec import records
+from ..codec.choices import XA_HEURRB, XA_RBROLLBACK, XA_RBTIMEOUT
 from ..codec.dialect import adapt
 from ..codec.frames import BODY, BODY_FRAME, COMMAND, FIRST_ALONE, FRAME, FRAME_HEADER_SIZE, HEADER, HEADER_FRAME, PLACE
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import Violation, exception, misuse
 from ..model.credit import Balance, check_flow_mode, check_unit
-from ..model.dtx_states import XA_HEURRB, XA_RBROLLBACK, XA_RBTIMEOUT
 from ..model.execution import ILLEGAL_STATE, NOT_ALLOWED
 from ..model.session_model import OF_DESTINATION
 from ..model.states import Attachment, TransferInput

@@ -12,12 +12,12 @@ from ..._ground.invariants import ensure
 from ...endpoint import Side
 from ...errors import LimitExceeded, LocalProtocolError
 from ..codec import records
+from ..codec.choices import BYTE, EXPLICIT, INFINITE, MESSAGE, PRE_ACQUIRED
 from ..codec.dialect import missing
 from ..codec.frames import BEGINS
 from ..codec.message import Message
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import DetachCode, framing_error, misuse
-from ..model.credit import BYTE, INFINITE, MESSAGE
 from ..model.states import Attachment
 from .channel import Channel
 from .events import SessionRequested
@@ -34,10 +34,6 @@ if TYPE_CHECKING:
 
 _R = TypeVar("_R")
 
-EXPLICIT: Final = 0
-NONE: Final = 1
-PRE_ACQUIRED: Final = 0
-NOT_ACQUIRED: Final = 1
 _LARGEST_GRANT: Final = 0xFFFFFFFE
 _MOST_GRANTS: Final = 16
 _GRANT: Final = 300

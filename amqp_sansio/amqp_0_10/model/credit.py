@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from ..._ground.brevity import trim
+from ..codec.choices import BYTE, CREDIT, INFINITE, MESSAGE, WINDOW
 from ..codec.violation import Violation, exception
 from .execution import ILLEGAL_ARGUMENT, ILLEGAL_STATE, NOT_FOUND, RESOURCE_LIMIT_EXCEEDED
 from .open_ids import OpenIds
@@ -21,11 +22,6 @@ from .open_ids import OpenIds
 if TYPE_CHECKING:
     from ..codec.sequence_set import SequenceSet
 
-CREDIT: Final = 0
-WINDOW: Final = 1
-MESSAGE: Final = 0
-BYTE: Final = 1
-INFINITE: Final = 0xFFFFFFFF
 NO_CREDIT: Final = "message.subscribe/zero-credit"
 _MOST_CREDITS: Final = 16
 

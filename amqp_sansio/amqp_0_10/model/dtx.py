@@ -30,6 +30,7 @@ from ..._ground.invariants import ensure
 from ..._ground.timers import Clock
 from ...errors import LocalProtocolError
 from ..codec import records
+from ..codec.choices import XA_OK, XA_RDONLY
 from . import execution
 from .dtx_states import (
     ASSOCIATION,
@@ -37,8 +38,6 @@ from .dtx_states import (
     DOOMED,
     HEURISTIC,
     STATUSES,
-    XA_OK,
-    XA_RDONLY,
     Association,
     AssociationInput,
     Branch,
@@ -69,7 +68,7 @@ class Branches:
 
     An owner is whatever names a session. Times are seconds on the caller's clock, which never runs backwards.
 
-    >>> from amqp_sansio.amqp_0_10 import DtxCommit, DtxEnd, DtxPrepare, DtxSelect, DtxStart, Xid
+    >>> from amqp_sansio.amqp_0_10.spec import DtxCommit, DtxEnd, DtxPrepare, DtxSelect, DtxStart, Xid
     >>> branches, xid = Branches(), Xid(1, b"global", b"branch")
     >>> for command in (DtxSelect(), DtxStart(xid)):
     ...     branches.execute("session", command, 0.0)

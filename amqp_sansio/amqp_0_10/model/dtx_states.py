@@ -14,15 +14,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ..._ground.state_table import Table, TableEnum
-
-XA_OK: Final = 0
-XA_RBROLLBACK: Final = 1
-XA_RBTIMEOUT: Final = 2
-XA_HEURHAZ: Final = 3
-XA_HEURCOM: Final = 4
-XA_HEURRB: Final = 5
-XA_HEURMIX: Final = 6
-XA_RDONLY: Final = 7
+from ..codec.choices import XA_HEURCOM, XA_HEURHAZ, XA_HEURMIX, XA_HEURRB, XA_RBROLLBACK, XA_RBTIMEOUT
 
 
 class Association(TableEnum):

@@ -21,6 +21,7 @@ from ..._ground.serial import MASK
 from ..._ground.state_table import Table, TableEnum
 from ...endpoint import Side
 from ..codec import records
+from ..codec.choices import NONE
 from ..codec.violation import Violation, exception
 from . import execution
 from .command_ids import never_sent
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from ..codec.record import Command
     from ..codec.sequence_set import SequenceSet
     from .transfers import Settling
-
-NONE: Final = 1
-"""accept-mode none, and acquire-mode not-acquired."""
 
 
 class Mode(TableEnum):

@@ -11,7 +11,7 @@ from ..._watching import holders
 from ..._watching.holders import Consumer, Group
 from ..._watching.observation import Observed
 from ...endpoint import Side
-from ..model.session_model import NONE
+from ..codec.choices import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 from ..._ground.brevity import trim
 from ..._ground.invariants import ensure
 from ..._watching.settlements import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, STAGED, TOLD
+from ..codec.choices import NONE
 from ..model.open_ids import OpenIds
-from ..model.session_model import NONE
 from ..model.transfers import EACH, FREE
 
 if TYPE_CHECKING:

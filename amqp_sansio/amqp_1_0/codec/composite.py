@@ -310,7 +310,7 @@ def encode_whole(record: Composite) -> bytes:
 
     Raises CodecError as `encode`. Some peers index fields without looking how many there are.
 
-    >>> from amqp_sansio.amqp_1_0 import End
+    >>> from amqp_sansio.amqp_1_0.spec import End
     >>> encode_whole(End())
     b'\\x00S\\x17\\xc0\\x02\\x01@'
     """
@@ -407,7 +407,7 @@ def decode_frame_body(
 
     Raises CodecError for malformed octets, and for types that no frame has; an `OddRecord` where only fields are odd.
 
-    >>> from amqp_sansio.amqp_1_0 import End, decode_frame_body
+    >>> from amqp_sansio.amqp_1_0.spec import End
     >>> decode_frame_body(End().encode() + b"payload")
     (End(), 4)
     """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...amqp_1_0 import AmqpSequence, Data, Message, encode
+from ...amqp_1_0 import AmqpSequence, Data, Message
+from ...amqp_1_0.codec.values import encode
 from ...errors import CodecError
 from .amqp_1_0 import Content_1_0
 

@@ -8,7 +8,7 @@ is as in RabbitMQ.
 from __future__ import annotations
 
 from .api import Management, Work
-from .requests import LARGEST_BODY, Answer, Request
+from .requests import Answer, Request
 from .rows import Line
 
-__all__ = ["LARGEST_BODY", "Answer", "Line", "Management", "Request", "Work"]
+__all__ = ["Answer", "Line", "Management", "Request", "Work"]

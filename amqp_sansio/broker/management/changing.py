@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from ...amqp_0_9_1 import (
+from ...amqp_0_9_1.spec import (
     BasicGet,
     BasicReject,
     ConfirmSelect,
@@ -44,7 +44,7 @@ from .requests import (
 from .rows import properties_key
 
 if TYPE_CHECKING:
-    from ...amqp_0_9_1 import Method
+    from ...amqp_0_9_1.spec import Method
     from ..client import Client
     from .inside import Inside
 

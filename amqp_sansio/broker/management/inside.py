@@ -19,7 +19,8 @@ from ..frontends.registry import front_for
 from .requests import Refused, bad_request, no_access, refused
 
 if TYPE_CHECKING:
-    from ...amqp_0_9_1 import Channel, Method
+    from ...amqp_0_9_1 import Channel
+    from ...amqp_0_9_1.spec import Method
     from ...events import Pending
     from ..hub import Hub
 

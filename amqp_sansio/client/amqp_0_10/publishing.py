@@ -7,15 +7,9 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ...amqp_0_10 import (
-    DeliveryProperties,
-    ExecutionSync,
-    Headers,
-    Message,
-    MessageProperties,
-    NoCredit,
-    encode_headers,
-)
+from ...amqp_0_10 import DeliveryProperties, Headers, Message, MessageProperties, NoCredit
+from ...amqp_0_10.codec.record import encode_headers
+from ...amqp_0_10.codec.records import ExecutionSync
 from ...errors import AmqpError, EndpointClosed
 from ...events import Accepted, Rejected, Released
 from ..bodies import wrong_body

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...amqp_0_10 import (
-    NONE,
-    PRE_ACQUIRED,
-    WINDOW,
-    Message,
-    MessageProperties,
-    MessageReceived,
-    MessageSubscribe,
-    QueueDeclare,
-    ReplyTo,
-)
+from ...amqp_0_10 import Message, MessageProperties, MessageReceived
+from ...amqp_0_10.codec.choices import NONE, PRE_ACQUIRED, WINDOW
+from ...amqp_0_10.codec.records import MessageSubscribe, QueueDeclare, ReplyTo
 from ...errors import CodecError, EndpointClosed, NotAccepted, SessionEnded
 from ...events import Accepted, Pending
 from .publishing import Publisher, rewritten

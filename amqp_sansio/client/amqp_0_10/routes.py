@@ -13,25 +13,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ...amqp_0_10 import (
-    BYTE,
-    CREDIT,
-    INFINITE,
-    MESSAGE,
-    WINDOW,
-    CommandReceived,
-    Connection,
-    DtxSelect,
-    ExecutionError,
-    MessageBegun,
-    MessageCancel,
-    MessageFlow,
-    MessageReceived,
-    MessageSetFlowMode,
-    Resumed,
-    TxRollback,
-    TxSelect,
-)
+from ...amqp_0_10 import CommandReceived, Connection, ExecutionError, MessageBegun, MessageReceived, Resumed
+from ...amqp_0_10.codec.choices import BYTE, CREDIT, INFINITE, MESSAGE, WINDOW
+from ...amqp_0_10.codec.records import DtxSelect, MessageCancel, MessageFlow, MessageSetFlowMode, TxRollback, TxSelect
 from ...errors import (
     AmqpError,
     AnswerTimeout,
@@ -49,8 +33,10 @@ from ..inbox import Inbox, Streams
 from ..recovery import InDoubt, Repeated, Steps, in_doubt
 
 if TYPE_CHECKING:
-    from ...amqp_0_10 import Command, Message, SessionState, Struct
+    from ...amqp_0_10 import Message, SessionState
     from ...amqp_0_10 import Session as CoreSession
+    from ...amqp_0_10.codec.record import Command
+    from ...amqp_0_10.codec.structs import Struct
 
 
 _R = TypeVar("_R")

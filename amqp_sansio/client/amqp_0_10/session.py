@@ -7,18 +7,14 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from ...amqp_0_10 import (
-    CREDIT,
-    EXPLICIT,
-    PRE_ACQUIRED,
-    WINDOW,
+from ...amqp_0_10 import ExecutionError, Message
+from ...amqp_0_10.codec.choices import CREDIT, EXPLICIT, PRE_ACQUIRED, WINDOW
+from ...amqp_0_10.codec.records import (
     DtxRecover,
     ExchangeBind,
     ExchangeDeclare,
     ExchangeDelete,
     ExchangeUnbind,
-    ExecutionError,
-    Message,
     MessageSubscribe,
     QueueDeclare,
     QueueDelete,
@@ -39,8 +35,11 @@ from .subscription import ReceivedMessage, Subscription, inbox_of, open_subscrip
 from .transaction import Branch, Transaction
 
 if TYPE_CHECKING:
-    from ...amqp_0_10 import Acquired, Command, SequenceSet, SessionState, Struct, Xid
+    from ...amqp_0_10 import SequenceSet, SessionState
     from ...amqp_0_10 import Session as CoreSession
+    from ...amqp_0_10.codec.record import Command
+    from ...amqp_0_10.codec.records import Acquired, Xid
+    from ...amqp_0_10.codec.structs import Struct
     from ...events import Pending
 
 _R = TypeVar("_R")
@@ -136,7 +135,7 @@ class Session:
         `message` is the content of file.stage, stream.publish and others. Raises SessionEnded if the server can't
         execute it, LocalProtocolError for an illegal command, LimitExceeded, CodecError.
 
-        >>> from amqp_sansio.amqp_0_10 import QueueDeclare, QueueQuery
+        >>> from amqp_sansio.amqp_0_10.spec import QueueDeclare, QueueQuery
         >>> async def example(session: Session) -> int | None:
         ...     await session.call(QueueDeclare("jobs", durable=True))
         ...     return (await session.call(QueueQuery("jobs"))).message_count

@@ -7,22 +7,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...amqp_0_10 import (
-    BYTE,
-    CREDIT,
-    INFINITE,
-    MESSAGE,
-    DeliveryProperties,
-    Headers,
-    Message,
-    MessageFlow,
-    MessageFlush,
-    MessageProperties,
-    MessageReceived,
-    MessageSetFlowMode,
-    MessageStop,
-    MessageSubscribe,
-)
+from ...amqp_0_10 import DeliveryProperties, Headers, Message, MessageProperties, MessageReceived
+from ...amqp_0_10.codec.choices import BYTE, CREDIT, INFINITE, MESSAGE
+from ...amqp_0_10.codec.records import MessageFlow, MessageFlush, MessageSetFlowMode, MessageStop, MessageSubscribe
 from ...errors import AnswerTimeout, CodecError, EndpointClosed
 from ..bodies import plain
 from ..processing import Processed

@@ -6,7 +6,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ...amqp_0_10 import (
+from ...amqp_0_10.codec.choices import (
     XA_HEURCOM,
     XA_HEURHAZ,
     XA_HEURMIX,
@@ -15,6 +15,8 @@ from ...amqp_0_10 import (
     XA_RBROLLBACK,
     XA_RBTIMEOUT,
     XA_RDONLY,
+)
+from ...amqp_0_10.codec.records import (
     DtxCommit,
     DtxEnd,
     DtxForget,
@@ -31,7 +33,7 @@ from ...amqp_0_10 import (
 from ...errors import EndpointClosed, LocalProtocolError, TransactionFailed
 
 if TYPE_CHECKING:
-    from ...amqp_0_10 import XaResult, Xid
+    from ...amqp_0_10.codec.records import XaResult, Xid
     from .routes import SessionRoutes
 
 _STATUSES: Final = {

@@ -590,7 +590,6 @@ def _quoted(text: str) -> str:
 
 __all__ = [
     "JWT",
-    "NODE",
     "SAS_TOKEN",
     "Audience",
     "Cbs",
@@ -599,6 +598,4 @@ __all__ = [
     "SharedAccessKey",
     "Token",
     "TokenProvider",
-    "cbs_of",
-    "entity_of",
 ]

@@ -14,7 +14,8 @@ from .links import SessionState
 from .session import Session
 
 if TYPE_CHECKING:
-    from ...amqp_1_0 import Open, SessionRequested
+    from ...amqp_1_0 import SessionRequested
+    from ...amqp_1_0.codec.performatives import Open
 
 
 class Connection(AnyConnection[Client]):

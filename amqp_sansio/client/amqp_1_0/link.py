@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from types import TracebackType
 
-    from ...amqp_1_0 import Attach, Coordinator, LinkState, Source, Target
+    from ...amqp_1_0 import LinkState, Source, Target
     from ...amqp_1_0 import Receiver as CoreReceiver
     from ...amqp_1_0 import Sender as CoreSender
+    from ...amqp_1_0.codec.performatives import Attach, Coordinator
     from ...events import CloseReport
 
 StateT = TypeVar("StateT", bound="SenderState | ReceiverState")

@@ -12,19 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
-from ...amqp_1_0 import (
-    Accepted,
-    Connection,
-    CreditChanged,
-    Delivery,
-    LinkClosed,
-    Message,
-    Resumed,
-    TerminusExpiryPolicy,
-    TransactionalState,
-)
+from ...amqp_1_0 import Accepted, Connection, CreditChanged, Delivery, LinkClosed, Message, Resumed
 from ...amqp_1_0 import Receiver as CoreReceiver
 from ...amqp_1_0 import Sender as CoreSender
+from ...amqp_1_0.codec.conditions import TerminusExpiryPolicy
+from ...amqp_1_0.codec.performatives import TransactionalState
 from ...errors import AmqpError, EndpointClosed, LimitExceeded, LinkEnded, LocalProtocolError, StaleDelivery
 from ...events import By, CloseReport, Pending, Signal
 from ..driving import BaseClient, end_streams, is_own_close

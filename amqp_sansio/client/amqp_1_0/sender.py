@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
-from ...amqp_1_0 import Message, NoCredit, Properties, TransactionalState
+from ...amqp_1_0 import Message, NoCredit, Properties
+from ...amqp_1_0.codec.performatives import TransactionalState
 from ...errors import EndpointClosed, LocalProtocolError
 from ..bodies import JSON, TEXT, json_octets
 from .link import Link

@@ -21,8 +21,9 @@ from .sender import Sender
 from .transaction import Transaction
 
 if TYPE_CHECKING:
-    from ...amqp_1_0 import Coordinator, LinkState
+    from ...amqp_1_0 import LinkState
     from ...amqp_1_0 import Session as CoreSession
+    from ...amqp_1_0.codec.performatives import Coordinator
 
 _E = TypeVar("_E", bound=Event)
 

@@ -5,18 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from ...amqp_1_0 import (
-    Accepted,
-    Controller,
-    Coordinator,
-    Declared,
-    Error,
-    NoCredit,
-    Rejected,
-    Source,
-    TransactionalState,
-)
+from ...amqp_1_0 import Accepted, Controller, Error, NoCredit, Rejected, Source
 from ...amqp_1_0.codec.conditions import DISTRIBUTED_TRANSACTIONS, LOCAL_TRANSACTIONS
+from ...amqp_1_0.codec.performatives import Coordinator, Declared, TransactionalState
 from ...errors import EndpointClosed, LocalProtocolError, TransactionFailed
 from .links import SenderState
 

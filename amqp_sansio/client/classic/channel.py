@@ -8,8 +8,9 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast, overload
 
-from ...amqp_0_9_1 import BasicGet, BasicGetOk, BasicProperties, Message, Method, Returned
+from ...amqp_0_9_1 import BasicProperties, Message, Returned
 from ...amqp_0_9_1 import Delivery as Delivered
+from ...amqp_0_9_1.spec import BasicGet, BasicGetOk, Method
 from ...errors import EndpointClosed, LocalProtocolError, TransactionFailed
 from ...events import Accepted, By, CloseReport, Event, Pending, Rejected
 from ..bodies import JSON, TEXT, json_octets, wrong_body
@@ -22,7 +23,8 @@ from .requests import Requests
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from ...amqp_0_9_1 import (
+    from ...amqp_0_9_1 import Channel as CoreChannel
+    from ...amqp_0_9_1.spec import (
         BasicGetEmpty,
         ExchangeBindOk,
         ExchangeDeclareOk,
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
         QueueUnbindOk,
         RequestMethod,
     )
-    from ...amqp_0_9_1 import Channel as CoreChannel
 
 _R = TypeVar("_R", bound=Method)
 _E = TypeVar("_E", bound=Event)

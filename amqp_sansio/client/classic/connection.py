@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from ...amqp_0_9_1 import Method, Table
+from ...amqp_0_9_1 import Table
+from ...amqp_0_9_1.spec import Method
 from ...errors import LocalProtocolError
 from ...events import CloseReport
 from ..connection import AnyConnection
@@ -14,7 +15,7 @@ from .client import ChannelState, ClassicClient
 from .restoring import Recall
 
 if TYPE_CHECKING:
-    from ...amqp_0_9_1 import RequestMethod
+    from ...amqp_0_9_1.spec import RequestMethod
 
 _R = TypeVar("_R", bound=Method)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...amqp_0_8 import Connection as Connection08
     from ...amqp_0_9_1 import Channel as CoreChannel
     from ...amqp_0_9_1 import Connection as Connection091
-    from ...amqp_0_9_1 import Method
+    from ...amqp_0_9_1.spec import Method
     from ..recovery import Recovery
 
 

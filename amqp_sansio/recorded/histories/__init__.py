@@ -13,7 +13,7 @@ from typing import Any, Final
 from .._columns import COLUMNS
 from ..tables import Row
 from .columns import HISTORY_COLUMNS, TOPOLOGY_COLUMNS, Happening, Message, picked
-from .matching import Matcher, Step, body_key, histories, order_key
+from .matching import Matcher, Step, histories
 from .topology import EVENTS, Topology, TopologyFold, fold_topology
 
 
@@ -79,11 +79,8 @@ __all__ = [
     "Step",
     "Topology",
     "TopologyFold",
-    "as_dict",
-    "body_key",
     "fold_topology",
     "histories",
-    "order_key",
     "picked",
     "steps_of",
 ]

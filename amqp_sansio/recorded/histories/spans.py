@@ -244,15 +244,4 @@ def _attributes(values: Mapping[str, str | int]) -> list[dict[str, Any]]:
     ]
 
 
-__all__ = [
-    "CLIENT",
-    "CONSUMER",
-    "ERROR",
-    "INTERNAL",
-    "PRODUCER",
-    "Span",
-    "SpanLink",
-    "otlp_lines",
-    "spans_of",
-    "trace_id_of",
-]
+__all__ = ["CLIENT", "CONSUMER", "ERROR", "INTERNAL", "PRODUCER", "Span", "SpanLink", "otlp_lines", "spans_of"]

@@ -12,39 +12,31 @@ Programs are async functions over the clients of `amqp_sansio.client`. Those wri
 from __future__ import annotations
 
 from .choices import Choices, Recorded, Schedule, Seeded
-from .exploring import RANDOM, USUAL, Report, Scene, explore, replay
+from .exploring import RANDOM, USUAL, Report, explore, replay
 from .judging import Finding, Kind, Promise
-from .network import Direction, Line, Listener, Timer
-from .outside import EPOCH
+from .network import Direction
 from .programs import Process, Program
-from .tasks import Cancelled, Pause, Task, discard
+from .tasks import Pause, discard
 from .world import CALM, Fault, Hazards, World
 
 __all__ = [
     "CALM",
-    "EPOCH",
     "RANDOM",
     "USUAL",
-    "Cancelled",
     "Choices",
     "Direction",
     "Fault",
     "Finding",
     "Hazards",
     "Kind",
-    "Line",
-    "Listener",
     "Pause",
     "Process",
     "Program",
     "Promise",
     "Recorded",
     "Report",
-    "Scene",
     "Schedule",
     "Seeded",
-    "Task",
-    "Timer",
     "World",
     "discard",
     "explore",

@@ -12,7 +12,8 @@ from ...broker.model.states import State
 from ...printing import printable
 
 if TYPE_CHECKING:
-    from ...broker import Broker, Entry, Happened
+    from ...broker import Broker, Happened
+    from ...broker.model.entry import Entry
 
 LONGEST: Final = 60
 

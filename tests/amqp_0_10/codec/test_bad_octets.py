@@ -10,7 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import CodecError
-from amqp_sansio.amqp_0_10 import (
+from amqp_sansio.amqp_0_10 import DeliveryProperties, Map, MessageProperties, SequenceSet
+from amqp_sansio.amqp_0_10.codec.record import decode_command, decode_control, decode_headers, encode_headers
+from amqp_sansio.amqp_0_10.codec.structs import decode_struct
+from amqp_sansio.amqp_0_10.codec.types import decode_value, encode_value
+from amqp_sansio.amqp_0_10.spec import (
     COMMANDS,
     CONTROLS,
     STRUCTS,
@@ -18,29 +22,18 @@ from amqp_sansio.amqp_0_10 import (
     CommandFragment,
     ConnectionOpenOk,
     Datetime,
-    DeliveryProperties,
     DtxStart,
     ExchangeDeclare,
     ExecutionResult,
-    Map,
-    MessageProperties,
     MessageSubscribe,
     MessageTransfer,
     RecoverResult,
     ReplyTo,
-    SequenceSet,
     SessionCompleted,
     Struct,
     Struct32,
     Typed,
     Xid,
-    decode_command,
-    decode_control,
-    decode_headers,
-    decode_struct,
-    decode_value,
-    encode_headers,
-    encode_value,
 )
 from tests.amqp_0_10.codec.test_values import SIMPLE
 from tests.kit.steps import assert_linear

@@ -9,23 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.codec import record as records
 from amqp_sansio.amqp_0_10.codec.dialect import PlainXid
 from amqp_sansio.amqp_0_10.codec.plain_maps import decode_plain
+from amqp_sansio.amqp_0_10.codec.record import decode_headers
 from amqp_sansio.amqp_0_10.codec.records import ReplyTo
+from amqp_sansio.amqp_0_10.codec.structs import decode_struct
 from amqp_sansio.amqp_0_10.codec.types import decode_array
 from amqp_sansio.amqp_0_10.codec.values import CODES
 from amqp_sansio.errors import CodecError
 from tests.amqp_0_10.codec.test_bad_octets import EXAMPLES
 from tests.kit.damage import BEHIND, FRONT, content, damaged, outcome, spoilt
 
-Kind = type[amqp.Struct]
+Kind = type[spec.Struct]
 
 KINDS: tuple[Kind, ...] = (
-    *amqp.STRUCTS.values(),
-    *amqp.CONTROLS.values(),
-    *amqp.COMMANDS.values(),
-    amqp.CommandFragment,
+    *spec.STRUCTS.values(),
+    *spec.CONTROLS.values(),
+    *spec.COMMANDS.values(),
+    spec.CommandFragment,
     PlainXid,
     ReplyTo,
 )
@@ -70,7 +73,7 @@ class _Careful:
 
     def field(self, name: str) -> Any:
         if name == "datetime":
-            return amqp.Datetime(int.from_bytes(self.take(8), "big", signed=True))
+            return amqp.spec.Datetime(int.from_bytes(self.take(8), "big", signed=True))
         if name in INTEGERS:
             return self.number(INTEGERS[name])
         if name == "uuid":
@@ -78,7 +81,7 @@ class _Careful:
         if name == "dtx.xid":
             coded = self.octets[self.pos : self.pos + 2] == b"\0\0"
             octets = self.take(self.number(4 if coded else 2))
-            return amqp.Xid.decode(self.code(octets, amqp.Xid.CODE)) if coded else PlainXid.decode(octets)
+            return spec.Xid.decode(self.code(octets, spec.Xid.CODE)) if coded else PlainXid.decode(octets)
         octets = self.take(self.number(SIZES[name]))
         match name:
             case "str8" | "str16":
@@ -90,9 +93,9 @@ class _Careful:
             case "sequence-set":
                 return amqp.SequenceSet.decode(octets)
             case "byte-ranges":
-                return amqp.ByteRanges.decode(octets)
+                return amqp.spec.ByteRanges.decode(octets)
             case "struct32":
-                return amqp.decode_struct(octets, 0, len(octets))
+                return decode_struct(octets, 0, len(octets))
             case "message.reply-to":
                 return ReplyTo.decode(octets)
             case _:
@@ -105,7 +108,7 @@ class _Careful:
         return octets[2:]
 
 
-def _full(kind: Kind) -> amqp.Struct:
+def _full(kind: Kind) -> spec.Struct:
     return kind(*[EXAMPLES[name] for _, name in kind.FIELDS])
 
 
@@ -138,7 +141,7 @@ def _compare_header(kind: Kind, octets: bytes) -> None:
     segment = (2 + len(octets)).to_bytes(4, "big") + kind.CODE.to_bytes(2, "big") + octets
     buf = FRONT + segment + BEHIND
     start, end = len(FRONT), len(FRONT) + len(segment)
-    fast = outcome(lambda: [_fields(each) for each in amqp.decode_headers(buf, start, end)])
+    fast = outcome(lambda: [_fields(each) for each in decode_headers(buf, start, end)])
     assert fast == outcome(lambda: [_fields(kind.decode(buf, start + 6, end))])
 
 
@@ -156,7 +159,7 @@ def test_records_of_any_fields_that_are_damaged_anywhere(kind: Kind, data: st.Da
     _compare(kind, spoilt(data, kind(*values).encode(), 0))
 
 
-@pytest.mark.parametrize("kind", amqp.STRUCTS.values(), ids=lambda kind: kind.NAME)
+@pytest.mark.parametrize("kind", spec.STRUCTS.values(), ids=lambda kind: kind.NAME)
 def test_a_header_struct_is_read_as_it_is_alone(kind: Kind) -> None:
     for octets in damaged(_full(kind).encode()):
         _compare_header(kind, octets)
@@ -183,11 +186,11 @@ def test_many_header_structs_are_compared_once_each(monkeypatch: pytest.MonkeyPa
     with monkeypatch.context() as patch:
         patch.setattr(records, "_READ_SIZE_AND_CODE", counted)
         segment = b"".join([b"\0\0\0\x02" + code.to_bytes(2, "big") for code in range(0x8000, 0x8400)])
-        found = amqp.decode_headers(segment, 0, len(segment))
+        found = decode_headers(segment, 0, len(segment))
         assert len(found) == 0x400
         assert compared <= 2 * len(found)
         with pytest.raises(CodecError, match="twice"):
-            amqp.decode_headers(segment + segment[:6], 0, len(segment) + 6)
+            decode_headers(segment + segment[:6], 0, len(segment) + 6)
 
 
 @pytest.mark.rule("0-10/wire/map-distinct")

@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 from amqp_sansio import CodecError
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
+from amqp_sansio.amqp_0_10.codec.record import decode_headers, encode_headers
+from amqp_sansio.amqp_0_10.codec.types import decode_value, encode_value
 from amqp_sansio.amqp_0_10.codec.values import CODES
 from amqp_sansio.amqp_0_10.model.open_ids import OpenIds
 from tests.kit.steps import count_steps
@@ -34,7 +37,7 @@ SIMPLE: list[tuple[str, Any]] = [
     ("int64", -(1 << 63)),
     ("uint64", (1 << 64) - 1),
     ("double", -0.1),
-    ("datetime", amqp.Datetime(1 << 40)),
+    ("datetime", amqp.spec.Datetime(1 << 40)),
     ("bin128", b"x" * 16),
     ("uuid", UUID(int=7)),
     ("bin256", b"x" * 32),
@@ -65,11 +68,11 @@ SIMPLE: list[tuple[str, Any]] = [
 @pytest.mark.rule("0-10/wire/mandatory-types")
 @pytest.mark.parametrize(("name", "value"), SIMPLE, ids=lambda each: each if isinstance(each, str) else "")
 def test_every_type_there_and_back(name: str, value: Any) -> None:
-    octets = amqp.encode_value(amqp.Typed(name, value))
+    octets = encode_value(amqp.spec.Typed(name, value))
     assert octets[0] == CODES[name]
-    found, end = amqp.decode_value(octets)
+    found, end = decode_value(octets)
     assert (found, end) == (value, len(octets))
-    assert amqp.encode_value(amqp.Typed(name, found)) == octets
+    assert encode_value(amqp.spec.Typed(name, found)) == octets
 
 
 @pytest.mark.parametrize(
@@ -83,21 +86,21 @@ def test_every_type_there_and_back(name: str, value: Any) -> None:
         ("a", "str16"),
         (b"a", "vbin32"),
         (UUID(int=1), "uuid"),
-        (amqp.Datetime(1), "datetime"),
+        (amqp.spec.Datetime(1), "datetime"),
         (Decimal("1.5"), "dec64"),
         ({}, "map"),
         ([], "list"),
         ((1,), "list"),
-        (amqp.Struct32(0x0901, b"\x00\x00"), "struct32"),
-        (amqp.ReplyTo(), ""),
+        (amqp.spec.Struct32(0x0901, b"\x00\x00"), "struct32"),
+        (spec.ReplyTo(), ""),
     ],
 )
 def test_what_plain_values_become(value: Any, name: str) -> None:
     if not name:
         with pytest.raises(CodecError, match="no type of 0-10"):
-            amqp.encode_value(value)
+            encode_value(value)
         return
-    assert amqp.encode_value(value)[0] == CODES[name]
+    assert encode_value(value)[0] == CODES[name]
 
 
 VALUES = st.recursive(
@@ -115,10 +118,10 @@ VALUES = st.recursive(
 
 @given(value=VALUES)
 def test_any_value_there_and_back(value: Any) -> None:
-    octets = amqp.encode_value(value)
-    found, end = amqp.decode_value(octets)
+    octets = encode_value(value)
+    found, end = decode_value(octets)
     assert (found, end) == (value, len(octets))
-    assert amqp.encode_value(found) == octets
+    assert encode_value(found) == octets
 
 
 @pytest.mark.parametrize("code", [0x03, 0x8F, 0x9F, 0xAF, 0xC1, 0xD1, 0xF7])
@@ -134,9 +137,9 @@ def test_types_nobody_knows_are_passed_on_by_their_width(code: int) -> None:
         0xF: b"",
     }[group]
     octets = bytes((code,)) + content
-    found, end = amqp.decode_value(octets + b"more")
+    found, end = decode_value(octets + b"more")
     assert end == len(octets)
-    assert amqp.encode_value(found) == octets
+    assert encode_value(found) == octets
 
 
 @pytest.mark.rule("0-10/wire/map-distinct")
@@ -153,77 +156,77 @@ def test_maps_keep_their_octets() -> None:
     found = amqp.Map.from_wire(raw)
     assert found == {"b": 7, "a": "x"}
     assert list(found) == ["b", "a"]
-    assert amqp.encode_value(found) == b"\xa8" + len(raw).to_bytes(4, "big") + raw
+    assert encode_value(found) == b"\xa8" + len(raw).to_bytes(4, "big") + raw
     assert pickle.loads(pickle.dumps(found)) == found
 
 
 @pytest.mark.rule("0-10/wire/struct-flags", "0-10/wire/struct-spare-flags")
 def test_the_first_field_is_the_first_octets_lowest_bit() -> None:
-    assert amqp.MessageTransfer("q").encode() == b"\x01\x00\x01q"
-    assert amqp.MessageTransfer(accept_mode=1).encode() == b"\x02\x00\x01"
+    assert spec.MessageTransfer("q").encode() == b"\x01\x00\x01q"
+    assert spec.MessageTransfer(accept_mode=1).encode() == b"\x02\x00\x01"
     properties = amqp.DeliveryProperties(routing_key="k", redelivered=True)
     assert properties.encode() == b"\x04\x02\x01k"
-    assert amqp.MessageTransfer().encode() == b"\x00\x00"
+    assert spec.MessageTransfer().encode() == b"\x00\x00"
     # What a peer set besides is written again as it came.
-    odd = amqp.MessageTransfer.decode(b"\x01\x80\x01q")
+    odd = spec.MessageTransfer.decode(b"\x01\x80\x01q")
     assert (odd.destination, odd.encode()) == ("q", b"\x01\x80\x01q")
 
 
 @pytest.mark.rule("0-10/wire/struct-size-includes", "0-10/wire/struct-code")
 def test_sizes_and_codes_of_structs() -> None:
-    assert amqp.ReplyTo("x", "k").encode_sized() == b"\x00\x06\x03\x00\x01x\x01k"
-    assert amqp.Xid(1, b"g", b"b").encode_sized() == b"\x00\x00\x00\x0c\x06\x04\x07\x00\x00\x00\x00\x01\x01g\x01b"
-    message = amqp.MessageProperties(reply_to=amqp.ReplyTo("x", "k"))
-    assert amqp.MessageProperties.decode(message.encode()).reply_to == amqp.ReplyTo("x", "k")
-    fragment = amqp.CommandFragment(7, amqp.ByteRanges([(0, 9)]))
+    assert spec.ReplyTo("x", "k").encode_sized() == b"\x00\x06\x03\x00\x01x\x01k"
+    assert spec.Xid(1, b"g", b"b").encode_sized() == b"\x00\x00\x00\x0c\x06\x04\x07\x00\x00\x00\x00\x01\x01g\x01b"
+    message = amqp.MessageProperties(reply_to=spec.ReplyTo("x", "k"))
+    assert amqp.MessageProperties.decode(message.encode()).reply_to == spec.ReplyTo("x", "k")
+    fragment = spec.CommandFragment(7, amqp.spec.ByteRanges([(0, 9)]))
     assert fragment.encode_sized() == b"\x00\x00\x00\x07\x00\x10" + bytes(15) + b"\x09"
 
 
 @pytest.mark.rule("0-10/wire/struct32", "0-10/wire/header-unknown-pass")
 def test_structs_nobody_knows_are_kept_octet_for_octet() -> None:
-    unknown = amqp.Struct32(0x7F01, b"\x01\x02\x03")
-    result = amqp.ExecutionResult(5, unknown)
-    again = amqp.ExecutionResult.decode(result.encode())
+    unknown = amqp.spec.Struct32(0x7F01, b"\x01\x02\x03")
+    result = spec.ExecutionResult(5, unknown)
+    again = spec.ExecutionResult.decode(result.encode())
     assert again.value == unknown
-    known = amqp.ExecutionResult(5, amqp.QueueQueryResult("q", message_count=3))
-    assert amqp.ExecutionResult.decode(known.encode()).value == amqp.QueueQueryResult("q", message_count=3)
+    known = spec.ExecutionResult(5, spec.QueueQueryResult("q", message_count=3))
+    assert spec.ExecutionResult.decode(known.encode()).value == spec.QueueQueryResult("q", message_count=3)
     headers = (unknown, amqp.DeliveryProperties(routing_key="k"))
-    octets = amqp.encode_headers(headers)
-    assert amqp.decode_headers(octets, 0, len(octets)) == headers
-    assert amqp.encode_headers(amqp.decode_headers(octets, 0, len(octets))) == octets
+    octets = encode_headers(headers)
+    assert decode_headers(octets, 0, len(octets)) == headers
+    assert encode_headers(decode_headers(octets, 0, len(octets))) == octets
 
 
 @pytest.mark.rule("0-10/wire/header-any-order")
 def test_header_structs_in_any_order_and_once() -> None:
     one, other = amqp.DeliveryProperties(priority=3), amqp.MessageProperties(content_type="a/b")
     for headers in ((one, other), (other, one)):
-        octets = amqp.encode_headers(headers)
-        assert amqp.decode_headers(octets, 0, len(octets)) == headers
-    octets = amqp.encode_headers((one, one))
+        octets = encode_headers(headers)
+        assert decode_headers(octets, 0, len(octets)) == headers
+    octets = encode_headers((one, one))
     with pytest.raises(CodecError, match="twice"):
-        amqp.decode_headers(octets, 0, len(octets))
+        decode_headers(octets, 0, len(octets))
 
 
 @pytest.mark.rule("0-10/wire/byte-ranges")
 @pytest.mark.parametrize("ranges", [[(5, 4)], [(0, 5), (6, 7)], [(0, 5), (3, 9)], [(9, 9), (0, 1)]], ids=str)
 def test_byte_ranges_ascend_and_do_not_touch(ranges: list[tuple[int, int]]) -> None:
     with pytest.raises(CodecError, match="byte ranges"):
-        amqp.ByteRanges(ranges)
+        amqp.spec.ByteRanges(ranges)
     with pytest.raises(CodecError, match="16"):
-        amqp.ByteRanges.decode(b"x" * 15)
+        amqp.spec.ByteRanges.decode(b"x" * 15)
 
 
 def test_records_are_values() -> None:
-    record = amqp.SessionCompleted(amqp.SequenceSet.of(1, 2), timely_reply=True)
-    assert record == amqp.SessionCompleted(amqp.SequenceSet.of(1, 2), timely_reply=True)
-    assert hash(record) == hash(amqp.SessionCompleted(amqp.SequenceSet.of(1, 2), timely_reply=True))
-    assert record != amqp.SessionCompleted(amqp.SequenceSet.of(1, 2))
+    record = spec.SessionCompleted(amqp.SequenceSet.of(1, 2), timely_reply=True)
+    assert record == spec.SessionCompleted(amqp.SequenceSet.of(1, 2), timely_reply=True)
+    assert hash(record) == hash(spec.SessionCompleted(amqp.SequenceSet.of(1, 2), timely_reply=True))
+    assert record != spec.SessionCompleted(amqp.SequenceSet.of(1, 2))
     assert repr(record) == "SessionCompleted(commands=SequenceSet([(1, 2)]), timely_reply=True)"
     assert pickle.loads(pickle.dumps(record)) == record
-    login = amqp.ConnectionStartOk(mechanism="PLAIN", response=b"secret")
+    login = spec.ConnectionStartOk(mechanism="PLAIN", response=b"secret")
     assert "secret" not in repr(login)
     with pytest.raises(CodecError, match="destination is 7"):
-        amqp.MessageTransfer(7).encode()  # type: ignore[arg-type]
+        spec.MessageTransfer(7).encode()  # type: ignore[arg-type]
 
 
 def test_what_a_set_has_of_some_ids_costs_a_step_for_each_of_them() -> None:

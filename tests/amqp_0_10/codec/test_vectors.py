@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from amqp_sansio import amqp_0_10
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.codec.field_types import read_sequence_set
-from amqp_sansio.amqp_0_10.codec.types import Map
+from amqp_sansio.amqp_0_10.codec.record import decode_command, decode_control
+from amqp_sansio.amqp_0_10.codec.structs import decode_struct
+from amqp_sansio.amqp_0_10.codec.types import Map, decode_value, encode_value
 from amqp_sansio.amqp_0_10.codec.values import CODES
 from tests.kit.captures import BIG
 
@@ -46,9 +49,9 @@ def test_values(vector: dict[str, Any]) -> None:
         assert int.from_bytes(octets, "big") == 7
         return
     code = CODES[name]
-    value, end = amqp_0_10.decode_value(bytes((code,)) + octets)
+    value, end = decode_value(bytes((code,)) + octets)
     assert end == 1 + len(octets)
-    written = amqp_0_10.encode_value(amqp_0_10.Typed(name, value))
+    written = encode_value(amqp_0_10.spec.Typed(name, value))
     assert written == bytes((code,)) + octets
     if name == "map":
         assert dict(Map.from_wire(octets[4:])) == value
@@ -62,8 +65,8 @@ def test_structs(vector: dict[str, Any]) -> None:
         # Not coded, so they can only be looked at as a whole.
         assert octets
         return
-    struct = amqp_0_10.decode_struct(octets, 4, len(octets))
-    assert isinstance(struct, amqp_0_10.Struct)
+    struct = decode_struct(octets, 4, len(octets))
+    assert isinstance(struct, spec.Struct)
     assert type(struct).__name__ == name
     same(struct, vector["meaning"])
     assert struct.encode_sized() == octets
@@ -75,17 +78,17 @@ def test_structs(vector: dict[str, Any]) -> None:
 def test_controls_and_commands(vector: dict[str, Any]) -> None:
     frames = frames_of(bytes.fromhex(vector["hex"]))
     segment, payload = frames[0]
-    unit: amqp_0_10.Struct
+    unit: spec.Struct
     if segment == 0:
-        control = amqp_0_10.decode_control(payload, 0, len(payload))
-        assert isinstance(control, amqp_0_10.Control)
+        control = decode_control(payload, 0, len(payload))
+        assert isinstance(control, spec.Control)
         assert control.encode_assembly() == payload
         control.wire = None
         assert control.encode_assembly() == payload
         unit = control
     else:
-        command, sync = amqp_0_10.decode_command(payload, 0, len(payload))
-        assert isinstance(command, amqp_0_10.Command)
+        command, sync = decode_command(payload, 0, len(payload))
+        assert isinstance(command, spec.Command)
         assert command.encode_segment(sync=sync) == payload
         command.wire = None
         assert command.encode_segment(sync=sync) == payload
@@ -93,7 +96,7 @@ def test_controls_and_commands(vector: dict[str, Any]) -> None:
     same(unit, vector["meaning"])
 
 
-def same(struct: amqp_0_10.Struct, meaning: dict[str, str]) -> None:
+def same(struct: spec.Struct, meaning: dict[str, str]) -> None:
     """Which fields are there is as it should be, and their values where the text of both is the same."""
     for name, told in meaning.items():
         value = getattr(struct, name, None)

@@ -9,6 +9,7 @@ import pytest
 
 from amqp_sansio import CodecError, LimitExceeded, Limits, LocalProtocolError, Side
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from tests.kit.pair_0_10 import Pair, client_config
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
@@ -37,22 +38,22 @@ def busy() -> tuple[Pair, Any, Any]:
     """A pair with a session: the server has commands to complete, the client messages to settle."""
     pair = Pair().open()
     session, other = pair.sessions()
-    session.call(amqp.MessageSubscribe("q", "d", 0, 0))
+    session.call(spec.MessageSubscribe("q", "d", 0, 0))
     session.top_up("d", 10, 10_000)
     pair.pump()
     for _ in range(3):
         other.transfer("d", b"x")
     session.transfer("", b"x", sync=True)
-    session.call(amqp.QueueQuery("q"))
+    session.call(spec.QueueQuery("q"))
     pair.pump()
     return pair, session, other
 
 
 CLIENTS: dict[str, Callable[[Any], object]] = {
-    "call": lambda session: session.call(amqp.QueueDeclare("q")),
-    "subscribe": lambda session: session.call(amqp.MessageSubscribe("q", "e", 0, 0)),
-    "select": lambda session: session.call(amqp.TxSelect()),
-    "stop": lambda session: session.call(amqp.MessageStop("d")),
+    "call": lambda session: session.call(spec.QueueDeclare("q")),
+    "subscribe": lambda session: session.call(spec.MessageSubscribe("q", "e", 0, 0)),
+    "select": lambda session: session.call(spec.TxSelect()),
+    "stop": lambda session: session.call(spec.MessageStop("d")),
     "transfer": lambda session: session.transfer("", b"x"),
     "sync": lambda session: session.sync(),
     "accept": lambda session: session.accept(0, 1, 2),
@@ -71,7 +72,7 @@ CLIENTS: dict[str, Callable[[Any], object]] = {
 
 SERVERS: dict[str, Callable[[Any], object]] = {
     "complete": lambda session: session.complete(session.incomplete[-2]),
-    "result": lambda session: session.complete(session.incomplete[-1], amqp.QueueQueryResult()),
+    "result": lambda session: session.complete(session.incomplete[-1], spec.QueueQueryResult()),
     "fail": lambda session: session.fail(amqp.ExecutionError(404, "no"), session.incomplete[-1]),
     "transfer": lambda session: session.transfer("d", b"x"),
     "accept": lambda session: session.accept(session.unsettled[0]),
@@ -100,7 +101,7 @@ def test_a_backlog_that_holds_a_part_takes_nothing(backlog: int) -> None:
     commands: tuple[tuple[Side, Callable[[], object]], ...] = (
         (CLIENT, lambda: session.top_up("d", 90, 90_000)),
         (CLIENT, lambda: session.accept(0, 1, 2)),
-        (SERVER, lambda: other.complete(other.incomplete[-1], amqp.QueueQueryResult(queue="q"))),
+        (SERVER, lambda: other.complete(other.incomplete[-1], spec.QueueQueryResult(queue="q"))),
         (SERVER, lambda: other.fail(amqp.ExecutionError(404, "no"), other.incomplete[-1])),
     )
     for side, command in commands:
@@ -130,7 +131,7 @@ def test_a_full_backlog_attaches_nothing(which: str) -> None:
         "open": (CLIENT, lambda: pair.client.open_session()),
         "resume": (CLIENT, lambda: pair.client.resume_session(state)),  # type: ignore[arg-type]
         "accept": (SERVER, lambda: pair.server.accept_session(1)),
-        "refuse": (SERVER, lambda: pair.server.refuse_session(1, amqp.DetachCode.SESSION_BUSY)),
+        "refuse": (SERVER, lambda: pair.server.refuse_session(1, spec.DetachCode.SESSION_BUSY)),
     }
     side, command = commands[which]
     end = pair.ends[side]
@@ -142,12 +143,12 @@ def test_a_full_backlog_attaches_nothing(which: str) -> None:
 
 
 WRONG: list[Callable[[Any], object]] = [
-    lambda session: session.call(amqp.QueueDeclare(LONG)),
+    lambda session: session.call(spec.QueueDeclare(LONG)),
     lambda session: session.transfer(LONG, b"x"),
     lambda session: session.reject(0, text=LONG),
     lambda session: session.request_timeout(-1),
     lambda session: session.top_up("d", 20, 1 << 70),
-    lambda session: session.call(amqp.MessageFlow("d", 0, 1 << 32)),
+    lambda session: session.call(spec.MessageFlow("d", 0, 1 << 32)),
 ]
 
 
@@ -170,7 +171,7 @@ def test_messages_are_settled_together_or_not_at_all() -> None:
 def test_a_message_that_is_still_arriving_is_not_settled() -> None:
     pair = Pair(client=client_config(stream_above=0, max_frame_size=4096)).open()
     session, other = pair.sessions()
-    session.call(amqp.MessageSubscribe("q", "d", 0, 0))
+    session.call(spec.MessageSubscribe("q", "d", 0, 0))
     session.top_up("d", 10)
     pair.pump()
     other.transfer("d", bytes(9000))
@@ -185,7 +186,7 @@ def test_a_message_that_is_still_arriving_is_not_settled() -> None:
 
 def test_commands_are_given_up_once() -> None:
     pair, session, _ = busy()
-    handle = session.call(amqp.QueueDeclare("q"), sync=False)
+    handle = session.call(spec.QueueDeclare("q"), sync=False)
     number = session._state.sending.next_id - 1
     session.gap(number, number)
     assert handle.error is not None
@@ -196,9 +197,9 @@ def test_a_session_can_be_refused_when_nothing_more_is_kept() -> None:
     """The exception ends it: nobody will send that again."""
     pair = Pair(server=client_config(limits=Limits(replay=1), sasl=None)).open()
     session, other = pair.sessions()
-    session.call(amqp.MessageSubscribe("q", "d", 0, 0))
-    session.call(amqp.MessageFlow("d", 0, 9))
-    session.call(amqp.MessageFlow("d", 1, 900))
+    session.call(spec.MessageSubscribe("q", "d", 0, 0))
+    session.call(spec.MessageFlow("d", 0, 9))
+    session.call(spec.MessageFlow("d", 1, 900))
     pair.pump()
     other.transfer("d", b"x")
     with pytest.raises(LimitExceeded):

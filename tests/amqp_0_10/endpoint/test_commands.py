@@ -17,6 +17,7 @@ from amqp_sansio import (
     Side,
 )
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from tests.kit import octets_0_10 as raw
 from tests.kit.facing import CLIENT, SERVER
 from tests.kit.facing_0_10 import Facing, server_config
@@ -29,15 +30,15 @@ FOUND = raw.struct32(0x0801, raw.str8("q"), None, False, False, False, None, raw
 
 
 def test_a_command_octet_by_octet(client: Facing) -> None:
-    client.session.call(amqp.QueuePurge("q"))
-    client.session.call(amqp.QueuePurge("q"), sync=False)
+    client.session.call(spec.QueuePurge("q"))
+    client.session.call(spec.QueuePurge("q"), sync=False)
     client.settle()
     head = "0f0100140001000000000000"
     assert client.out == bytes.fromhex(head + "0803010101000171" + head + "0803010001000171")
 
 
 def test_a_completed_command_settles_its_handle(facing: Facing) -> None:
-    one, two = facing.session.call(amqp.ExecutionSync()), facing.session.sync()
+    one, two = facing.session.call(spec.ExecutionSync()), facing.session.sync()
     assert facing.session.pending == (one, two)
     with pytest.raises(LocalProtocolError, match="no answer yet"):
         _ = one.result
@@ -49,16 +50,16 @@ def test_a_completed_command_settles_its_handle(facing: Facing) -> None:
 
 @pytest.mark.rule("0-10/execution.result/always")
 def test_a_result_comes_before_the_completion_of_its_command(client: Facing) -> None:
-    handle = client.session.call(amqp.QueueQuery("q"))
+    handle = client.session.call(spec.QueueQuery("q"))
     client.feed(raw.result(0, FOUND))
     assert not handle.done
     client.feed(raw.completed(0))
     assert client.events == [Replied(handle)]
-    assert handle.result == amqp.QueueQueryResult("q", message_count=7, subscriber_count=1)
+    assert handle.result == spec.QueueQueryResult("q", message_count=7, subscriber_count=1)
 
 
 def test_a_result_that_comes_late_is_taken_too(client: Facing) -> None:
-    handle = client.session.call(amqp.QueueQuery("q"))
+    handle = client.session.call(spec.QueueQuery("q"))
     client.feed(raw.completed(0))
     assert not handle.done
     client.feed(raw.result(0, FOUND))
@@ -71,7 +72,7 @@ def test_a_result_that_comes_late_is_taken_too(client: Facing) -> None:
 )
 def test_a_result_nobody_waits_for_is_an_illegal_state(facing: Facing, octets: bytes) -> None:
     if facing.side is CLIENT:
-        facing.session.call(amqp.QueueQuery("q"))
+        facing.session.call(spec.QueueQuery("q"))
     facing.forget()
     facing.feed(octets)
     number = 1 if facing.side is CLIENT and len(octets) > 2 * len(raw.result(0, FOUND)) - 2 else 0
@@ -81,12 +82,12 @@ def test_a_result_nobody_waits_for_is_an_illegal_state(facing: Facing, octets: b
 @pytest.mark.parametrize(
     ("side", "call"),
     [
-        (CLIENT, amqp.ExecutionResult(0)),
-        (CLIENT, amqp.ExecutionException(541)),
-        (CLIENT, amqp.MessageTransfer("x")),
-        (CLIENT, amqp.StreamDeliver("tag")),
-        (SERVER, amqp.QueuePurge("q")),
-        (SERVER, amqp.MessageSubscribe("q", "d", 0, 0)),
+        (CLIENT, spec.ExecutionResult(0)),
+        (CLIENT, spec.ExecutionException(541)),
+        (CLIENT, spec.MessageTransfer("x")),
+        (CLIENT, spec.StreamDeliver("tag")),
+        (SERVER, spec.QueuePurge("q")),
+        (SERVER, spec.MessageSubscribe("q", "d", 0, 0)),
     ],
     ids=lambda each: each.NAME if hasattr(each, "NAME") else each.value,
 )
@@ -95,9 +96,9 @@ def test_a_command_that_is_not_to_be_sent_changes_nothing(side: Side, call: obje
     with pytest.raises(LocalProtocolError):
         facing.session.call(call)  # type: ignore[arg-type]
     with pytest.raises(LocalProtocolError, match="no message"):
-        facing.session.call(amqp.ExecutionSync(), amqp.Message(b"x"))
+        facing.session.call(spec.ExecutionSync(), amqp.Message(b"x"))
     with pytest.raises(CodecError):
-        facing.session.call(amqp.ExchangeBound(queue="x" * 300) if side is CLIENT else amqp.MessageStop("x" * 300))
+        facing.session.call(spec.ExchangeBound(queue="x" * 300) if side is CLIENT else spec.MessageStop("x" * 300))
     assert facing.sent() == []
     assert facing.session.pending == ()
 
@@ -111,7 +112,7 @@ def test_a_server_gives_the_result_then_the_completion(server: Facing) -> None:
     asked = server.asked()
     assert asked == amqp.CommandReceived(0, 0, asked.command, True, asked.headers)
     assert asked.command.queue == "q"
-    server.session.complete(0, amqp.QueueQueryResult("q", message_count=7, subscriber_count=1))
+    server.session.complete(0, spec.QueueQueryResult("q", message_count=7, subscriber_count=1))
     server.settle()
     assert server.out == raw.result(0, FOUND) + raw.completed(0)
 
@@ -124,13 +125,13 @@ def test_a_result_is_neither_left_out_nor_given_twice_nor_another(server: Facing
         session.complete(0)
     assert caught.value.rule == "0-10/execution.result/always"
     with pytest.raises(LocalProtocolError):
-        session.complete(1, amqp.QueueQueryResult("q"))
+        session.complete(1, spec.QueueQueryResult("q"))
     with pytest.raises(LocalProtocolError, match="command 2"):
         session.complete(2)
     assert server.sent() == []
-    session.complete(0, amqp.QueueQueryResult())
+    session.complete(0, spec.QueueQueryResult())
     with pytest.raises(LocalProtocolError, match="command 0"):
-        session.complete(0, amqp.QueueQueryResult())
+        session.complete(0, spec.QueueQueryResult())
     session.complete(1)
     assert server.names().count("execution.result") == 1
 
@@ -241,7 +242,7 @@ def test_a_queue_deleted_later_ends_the_session_of_its_subscriber() -> None:
 )
 def test_the_field_at_fault_is_told_by_its_place(server: Facing, field: str | None, index: int | None) -> None:
     server.feed(raw.command(0x0801, raw.str8("q")))
-    assert isinstance(server.asked().command, amqp.QueueDeclare)
+    assert isinstance(server.asked().command, spec.QueueDeclare)
     server.session.fail(amqp.ExecutionError(542, "no"), 0, field=field)
     server.gives_up(542, 0, 0x0801, field=index)
 
@@ -342,7 +343,7 @@ def test_both_ends_refuse_at_once(facing: Facing) -> None:
 
 def test_only_a_message_that_has_come_is_accepted(client: Facing) -> None:
     with pytest.raises(LocalProtocolError, match="wait for it"):
-        client.session.call(amqp.MessageAccept(amqp.SequenceSet.of(4)))
+        client.session.call(spec.MessageAccept(amqp.SequenceSet.of(4)))
     assert client.names() == []
 
 
@@ -443,8 +444,8 @@ def test_a_header_that_cannot_be_read_is_found_by_a_server_at_once(server: Facin
 
 def test_a_client_finds_damage_in_a_header_when_it_reads_it() -> None:
     facing = Facing.subscribed(CLIENT)
-    facing.session.call(amqp.MessageFlow("d", 0, 5))
-    facing.session.call(amqp.MessageFlow("d", 1, None))
+    facing.session.call(spec.MessageFlow("d", 0, 5))
+    facing.session.call(spec.MessageFlow("d", 1, None))
     facing.feed(raw.transfer("d", b"x", header=raw.struct32(0x0401) * 2))
     (message,) = facing.of(amqp.MessageReceived)
     with pytest.raises(CodecError):

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_10, Endpoint, Failed, Limits, Side
-from amqp_sansio.amqp_0_10 import Config, Connection, Dialect, DtxSelect, DtxStart, MessageReceived, Xid
+from amqp_sansio.amqp_0_10 import Config, Connection, Dialect, MessageReceived
+from amqp_sansio.amqp_0_10.spec import DtxSelect, DtxStart, Xid
 from tests.kit.facing import CLIENT, SERVER
 from tests.kit.facing_0_10 import Facing, client_config, server_config
 from tests.kit.octets_0_10 import HEADER, open_, start, start_ok, struct32, transfer, tune, tune_ok, u32, user_id

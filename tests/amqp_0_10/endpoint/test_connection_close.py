@@ -3,7 +3,8 @@
 import pytest
 
 from amqp_sansio import AMQP_0_10, Abandoned, By, Closed, CloseHint, CodecError, EndpointClosed, Failed, Scope, Side
-from amqp_sansio.amqp_0_10 import ExecutionSync, SessionClosed
+from amqp_sansio.amqp_0_10 import SessionClosed
+from amqp_sansio.amqp_0_10.spec import ExecutionSync
 from tests.core.test_timers import beating
 from tests.kit import octets_0_10 as raw
 from tests.kit.facing import CLIENT, SERVER

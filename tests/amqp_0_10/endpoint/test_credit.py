@@ -4,6 +4,7 @@ import pytest
 
 from amqp_sansio import Accepted, Failed, LocalProtocolError, Settled, Side
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from tests.kit import octets_0_10 as raw
 from tests.kit.facing import CLIENT, SERVER
 from tests.kit.facing_0_10 import Facing, fed, sending
@@ -17,15 +18,15 @@ def server(messages: int | None, octets: int | None, *, mode: int | None = None)
     facing = Facing.subscribed(SERVER)
     if mode is not None:
         facing.feed(raw.set_flow_mode("d", mode))
-    facing.feed(raw.flow("d", amqp.MESSAGE, messages) + raw.flow("d", amqp.BYTE, octets))
+    facing.feed(raw.flow("d", spec.MESSAGE, messages) + raw.flow("d", spec.BYTE, octets))
     return facing.forget()
 
 
-def client(messages: int, octets: int | None = None, *, mode: int = amqp.WINDOW) -> Facing:
+def client(messages: int, octets: int | None = None, *, mode: int = spec.WINDOW) -> Facing:
     """A client with the subscription "d", and what it has granted."""
     facing = Facing.subscribed(CLIENT)
-    if mode == amqp.CREDIT:
-        facing.session.call(amqp.MessageSetFlowMode("d", amqp.CREDIT))
+    if mode == spec.CREDIT:
+        facing.session.call(spec.MessageSetFlowMode("d", spec.CREDIT))
     facing.session.top_up("d", messages, octets)
     return facing.forget()
 
@@ -45,11 +46,11 @@ def test_a_new_subscription_has_no_credit_in_either_unit() -> None:
     with pytest.raises(amqp.NoCredit) as caught:
         session.transfer("d", b"x")
     assert caught.value.rule == "0-10/message.set-flow-mode/no-partial"
-    facing.feed(raw.flow("d", amqp.MESSAGE, 5))
+    facing.feed(raw.flow("d", spec.MESSAGE, 5))
     assert session.credit("d") == (5, 0)
     with pytest.raises(amqp.NoCredit, match="0 octets"):
         session.transfer("d", b"")
-    facing.feed(raw.flow("d", amqp.BYTE, 5))
+    facing.feed(raw.flow("d", spec.BYTE, 5))
     assert facing.of(amqp.CreditChanged) == [amqp.CreditChanged(0, "d", 5, 0), amqp.CreditChanged(0, "d", 5, 5)]
     session.transfer("d", b"")
     assert session.credit("d") == (4, 5)
@@ -60,7 +61,7 @@ def test_credit_octet_by_octet() -> None:
     facing.session.top_up("d", 10, 1000)
     facing.session.top_up("d", 10, 1000)
     facing.session.top_up("d", 15)
-    facing.session.call(amqp.MessageStop("d"), sync=False)
+    facing.session.call(spec.MessageStop("d"), sync=False)
     facing.settle()
     head = "0f0100190001000000000000"
     assert facing.out == b"".join(
@@ -69,7 +70,7 @@ def test_credit_octet_by_octet() -> None:
             bytes.fromhex(head + "040a01000700016401000003e8"),
             bytes.fromhex(head + "040a0100070001640000000005"),
             # Without limit: 0xFFFFFFFF.
-            raw.flow("d", 1, amqp.INFINITE),
+            raw.flow("d", 1, spec.INFINITE),
             raw.command(0x040C, raw.str8("d")),
         ]
     )
@@ -77,31 +78,31 @@ def test_credit_octet_by_octet() -> None:
 
 def test_credit_adds_up() -> None:
     facing = server(5, 100)
-    facing.feed(raw.flow("d", amqp.MESSAGE, 3) + raw.flow("d", amqp.BYTE, 50))
+    facing.feed(raw.flow("d", spec.MESSAGE, 3) + raw.flow("d", spec.BYTE, 50))
     assert facing.session.credit("d") == (8, 150)
     receiving = client(5, 100)
-    receiving.session.call(amqp.MessageFlow("d", amqp.MESSAGE, 3))
+    receiving.session.call(spec.MessageFlow("d", spec.MESSAGE, 3))
     assert receiving.session.granted("d") == (8, 100)
 
 
 @pytest.mark.rule("0-10/message.flow/infinite")
-@pytest.mark.parametrize("value", [None, amqp.INFINITE])
+@pytest.mark.parametrize("value", [None, spec.INFINITE])
 def test_infinite_credit_stays_until_it_is_taken(value: int | None) -> None:
     facing = server(value, value)
     session = facing.session
     assert session.credit("d") == (None, None)
     for _ in range(50):
         session.transfer("d", BODY)
-    facing.feed(raw.flow("d", amqp.MESSAGE, 3))
+    facing.feed(raw.flow("d", spec.MESSAGE, 3))
     assert session.credit("d") == (None, None)
     facing.feed(raw.stop())
     assert session.credit("d") == (0, 0)
-    facing.feed(raw.flow("d", amqp.MESSAGE, 3) + raw.flow("d", amqp.BYTE, 7))
+    facing.feed(raw.flow("d", spec.MESSAGE, 3) + raw.flow("d", spec.BYTE, 7))
     assert session.credit("d") == (3, 7)
 
 
 @pytest.mark.rule("0-10/message.set-flow-mode/byte-accounting")
-@pytest.mark.parametrize("mode", [amqp.CREDIT, amqp.WINDOW])
+@pytest.mark.parametrize("mode", [spec.CREDIT, spec.WINDOW])
 def test_octets_are_those_of_header_and_body_only(mode: int) -> None:
     size = HEADER_SIZE + len(BODY)
     facing = server(10, 2 * size, mode=mode)
@@ -154,12 +155,12 @@ def test_a_subscription_is_in_window_mode_until_told_otherwise() -> None:
 
 @pytest.mark.rule("0-10/message.set-flow-mode/default")
 def test_in_credit_mode_nothing_comes_back() -> None:
-    facing = server(2, 100, mode=amqp.CREDIT)
+    facing = server(2, 100, mode=spec.CREDIT)
     facing.session.transfer("d", BODY)
     facing.feed(raw.completed(0))
     assert facing.session.credit("d") == (1, 90)
     assert facing.of(amqp.CreditChanged) == []
-    receiving = client(2, 100, mode=amqp.CREDIT)
+    receiving = client(2, 100, mode=spec.CREDIT)
     assert receiving.session.granted("d") == (2, 100)
     receiving.feed(raw.transfer("d", BODY))
     receiving.session.complete(0)
@@ -199,18 +200,18 @@ def test_a_window_that_is_used_up_is_told_in_time() -> None:
 @pytest.mark.rule("0-10/message.set-flow-mode/mode-switching")
 def test_the_mode_is_switched_without_credit_only() -> None:
     facing = server(1, 10)
-    facing.feed(raw.set_flow_mode("d", amqp.CREDIT))
+    facing.feed(raw.set_flow_mode("d", spec.CREDIT))
     facing.excepts(409, "message.set-flow-mode/mode-switching", 3, 0x0409)
     facing = server(1, 10)
     facing.feed(
-        raw.stop() + raw.set_flow_mode("d", amqp.CREDIT) + raw.flow("d", amqp.MESSAGE, 1) + raw.flow("d", amqp.BYTE, 10)
+        raw.stop() + raw.set_flow_mode("d", spec.CREDIT) + raw.flow("d", spec.MESSAGE, 1) + raw.flow("d", spec.BYTE, 10)
     )
     facing.session.transfer("d", b"x")
     facing.feed(raw.completed(0))
     assert facing.session.credit("d") == (0, 9)
     receiving = client(1)
     with pytest.raises(LocalProtocolError) as caught:
-        receiving.session.call(amqp.MessageSetFlowMode("d", amqp.CREDIT))
+        receiving.session.call(spec.MessageSetFlowMode("d", spec.CREDIT))
     assert caught.value.rule == "0-10/message.set-flow-mode/mode-switching"
     assert receiving.sent() == []
 
@@ -218,11 +219,11 @@ def test_the_mode_is_switched_without_credit_only() -> None:
 @pytest.mark.rule("0-10/message.set-flow-mode/mode-switching")
 def test_after_a_flush_the_mode_may_be_switched() -> None:
     receiving = client(5)
-    handle = receiving.session.call(amqp.MessageFlush("d"))
+    handle = receiving.session.call(spec.MessageFlush("d"))
     number = receiving.last_id
     receiving.feed(raw.completed((0, number)))
     assert handle.done
-    receiving.session.call(amqp.MessageSetFlowMode("d", amqp.CREDIT))
+    receiving.session.call(spec.MessageSetFlowMode("d", spec.CREDIT))
     assert receiving.session.granted("d") == (0, 0)
 
 
@@ -232,7 +233,7 @@ def test_modes_and_units_that_are_not_defined(octets: bytes) -> None:
     facing.feed(octets)
     facing.excepts(531, None, 1, int.from_bytes(octets[12:14]))
     receiving = Facing.subscribed(CLIENT)
-    wrong = amqp.MessageSetFlowMode("d", 2) if octets[13] == 9 else amqp.MessageFlow("d", 2, 1)
+    wrong = spec.MessageSetFlowMode("d", 2) if octets[13] == 9 else spec.MessageFlow("d", 2, 1)
     with pytest.raises(LocalProtocolError, match="with the"):
         receiving.session.call(wrong)
     assert receiving.sent() == []
@@ -248,10 +249,10 @@ def test_credit_is_for_subscriptions_only(octets: bytes) -> None:
     facing.excepts(404, "message.cancel/not-found", 1, int.from_bytes(octets[12:14]))
     receiving = Facing.subscribed(CLIENT)
     for call in (
-        amqp.MessageSetFlowMode("x", 0),
-        amqp.MessageFlow("x", 0, 1),
-        amqp.MessageStop("x"),
-        amqp.MessageFlush("x"),
+        spec.MessageSetFlowMode("x", 0),
+        spec.MessageFlow("x", 0, 1),
+        spec.MessageStop("x"),
+        spec.MessageFlush("x"),
     ):
         with pytest.raises(LocalProtocolError, match="no subscription"):
             receiving.session.call(call)
@@ -274,7 +275,7 @@ def test_after_a_stop_nothing_is_sent_until_there_is_new_credit(credit: int | No
     assert facing.sent()[-1].octets == raw.completed((0, 3))
     with pytest.raises(amqp.NoCredit):
         facing.session.transfer("d", b"")
-    facing.feed(raw.flow("d", amqp.MESSAGE, 1) + raw.flow("d", amqp.BYTE, 1))
+    facing.feed(raw.flow("d", spec.MESSAGE, 1) + raw.flow("d", spec.BYTE, 1))
     facing.session.transfer("d", b"x")
     assert facing.session.credit("d") == (0, 0)
 
@@ -287,7 +288,7 @@ def test_what_is_completed_after_a_stop_gives_nothing_back() -> None:
     assert facing.session.credit("d") == (0, 0)
     receiving = client(2)
     receiving.feed(raw.transfer("d", b"x"))
-    handle = receiving.session.call(amqp.MessageStop("d"))
+    handle = receiving.session.call(spec.MessageStop("d"))
     number = receiving.last_id
     receiving.feed(raw.completed((0, number)))
     assert handle.done
@@ -300,7 +301,7 @@ def test_what_is_completed_after_a_stop_gives_nothing_back() -> None:
 @pytest.mark.rule("0-10/message.stop/zero")
 def test_what_was_under_way_when_the_stop_was_sent_still_comes() -> None:
     receiving = client(2)
-    receiving.session.call(amqp.MessageStop("d"))
+    receiving.session.call(spec.MessageStop("d"))
     receiving.feed(raw.transfer("d", b"a") + raw.transfer("d", b"b"))
     assert arrived(receiving) == [b"a", b"b"]
     with pytest.raises(LocalProtocolError, match="isn't completed"):
@@ -321,7 +322,7 @@ def test_a_flush_is_complete_with_the_credit_at_zero() -> None:
     with pytest.raises(amqp.NoCredit):
         session.transfer("d", b"x")
     receiving = client(5)
-    handle = receiving.session.call(amqp.MessageFlush("d"))
+    handle = receiving.session.call(spec.MessageFlush("d"))
     number = receiving.last_id
     receiving.feed(raw.transfer("d", b"one of five") + raw.completed((0, number)))
     assert handle.done
@@ -344,7 +345,7 @@ def test_a_flush_is_complete_with_the_credit_at_zero() -> None:
 )
 @pytest.mark.rule("0-10/message.set-flow-mode/byte-accounting", "0-10/message.subscribe/zero-credit")
 def test_more_than_was_granted_is_a_resource_limit(messages: int, octets: int | None, body: bytes, rule: str) -> None:
-    facing = client(messages, octets, mode=amqp.CREDIT)
+    facing = client(messages, octets, mode=spec.CREDIT)
     facing.feed(raw.transfer("d", BODY))
     facing.feed(raw.transfer("d", body))
     assert arrived(facing) == [BODY]
@@ -357,7 +358,7 @@ def test_without_credit_nothing_may_come() -> None:
     facing.feed(raw.transfer("d", b"x"))
     facing.excepts(506, "message.subscribe/zero-credit", 0, 0x0401)
     facing = Facing.subscribed(CLIENT)
-    facing.session.call(amqp.MessageFlow("d", amqp.MESSAGE, 5))
+    facing.session.call(spec.MessageFlow("d", spec.MESSAGE, 5))
     facing.feed(raw.transfer("d", b"x"))
     facing.excepts(506, "message.set-flow-mode/byte-accounting", 0, 0x0401)
 
@@ -386,12 +387,12 @@ def test_a_server_throttles_what_a_client_publishes(client: Facing) -> None:
     with pytest.raises(amqp.NoCredit, match="'e'"):
         session.transfer("e", b"x")
     session.transfer("other", b"x")
-    client.feed(raw.flow("e", amqp.MESSAGE, 2) + raw.flow("e", amqp.BYTE, 100))
+    client.feed(raw.flow("e", spec.MESSAGE, 2) + raw.flow("e", spec.BYTE, 100))
     session.transfer("e", BODY)
     assert session.credit("e") == (1, 90)
     server_side = Facing.attached(SERVER)
-    server_side.session.call(amqp.MessageFlow("e", amqp.MESSAGE, 1))
-    server_side.session.call(amqp.MessageFlow("e", amqp.BYTE, None))
+    server_side.session.call(spec.MessageFlow("e", spec.MESSAGE, 1))
+    server_side.session.call(spec.MessageFlow("e", spec.BYTE, None))
     assert [each.NAME for each in server_side.records()] == ["message.flow"] * 2
     server_side.feed(raw.transfer("e", b"x") + raw.transfer("e", b"y"))
     assert arrived(server_side) == [b"x"]
@@ -406,14 +407,14 @@ def test_every_subscription_has_its_own_credit() -> None:
     facing = Facing.subscribed(SERVER)
     facing.feed(
         raw.subscribe("e")
-        + raw.flow("d", amqp.MESSAGE, 1)
-        + raw.flow("d", amqp.BYTE, None)
-        + raw.flow("e", amqp.MESSAGE, 2)
-        + raw.flow("e", amqp.BYTE, 9)
+        + raw.flow("d", spec.MESSAGE, 1)
+        + raw.flow("d", spec.BYTE, None)
+        + raw.flow("e", spec.MESSAGE, 2)
+        + raw.flow("e", spec.BYTE, 9)
     )
     facing.complete_all()
     session = facing.session
-    session.transfer("d", b"x", accept_mode=amqp.NONE)
+    session.transfer("d", b"x", accept_mode=spec.NONE)
     assert (session.credit("d"), session.credit("e")) == ((0, None), (2, 9))
     facing.feed(raw.stop("e"))
     assert (session.credit("d"), session.credit("e")) == ((0, None), (0, 0))
@@ -432,7 +433,7 @@ def test_a_subscription_begins_anew_with_no_credit(side: Side) -> None:
         assert facing.session.credit("d") == (0, 0)
         return
     facing = Facing.subscribed(CLIENT)
-    facing.session.call(amqp.MessageSubscribe("q", "e", 0, 0))
+    facing.session.call(spec.MessageSubscribe("q", "e", 0, 0))
     assert facing.session.granted("e") == (0, 0)
     assert facing.session.granted("never") == (0, 0)
 
@@ -466,11 +467,11 @@ def test_what_nothing_is_known_of_is_resumed_from_its_begin(side: Side) -> None:
     facing.feed(raw.resume("d", "never heard"))
     with pytest.raises(LocalProtocolError, match="result"):
         facing.session.complete(0)
-    facing.session.complete(0, amqp.MessageResumeResult(0))
+    facing.session.complete(0, spec.MessageResumeResult(0))
     facing.feed(raw.flush("completed"))
     assert facing.out == raw.result(0, raw.struct32(0x0405, raw.u64(0))) + raw.completed(0)
     client = Facing.attached(CLIENT)
-    handle = client.session.call(amqp.MessageResume("e", "r"))
+    handle = client.session.call(spec.MessageResume("e", "r"))
     client.feed(raw.result(0, raw.struct32(0x0405, raw.u64(0))) + raw.completed(0))
     assert handle.result.offset == 0
 
@@ -486,7 +487,7 @@ def test_a_destination_in_use_is_not_allowed() -> None:
     facing.excepts(530, "message.subscribe/unique-destination", 2, 0x0407)
     client = Facing.subscribed(CLIENT)
     with pytest.raises(LocalProtocolError, match="in use") as caught:
-        client.session.call(amqp.MessageSubscribe("other", "d", 0, 0))
+        client.session.call(spec.MessageSubscribe("other", "d", 0, 0))
     assert caught.value.rule == "0-10/message.subscribe/unique-destination"
 
 
@@ -498,11 +499,11 @@ def test_a_destination_is_free_again_when_its_subscription_is_cancelled() -> Non
     facing.complete_all()
     assert facing.of(Failed) == []
     client = Facing.subscribed(CLIENT)
-    client.session.call(amqp.MessageCancel("d"))
+    client.session.call(spec.MessageCancel("d"))
     with pytest.raises(LocalProtocolError, match="isn't completed"):
-        client.session.call(amqp.MessageSubscribe("q", "d", 0, 0))
+        client.session.call(spec.MessageSubscribe("q", "d", 0, 0))
     client.feed(raw.completed((0, 1)))
-    client.session.call(amqp.MessageSubscribe("q", "d", 0, 0))
+    client.session.call(spec.MessageSubscribe("q", "d", 0, 0))
 
 
 @pytest.mark.rule("0-10/message.cancel/not-found")
@@ -515,15 +516,15 @@ def test_what_was_never_subscribed_is_not_cancelled() -> None:
     facing.excepts(404, "message.cancel/not-found", 2, 0x0408)
     client = Facing.subscribed(CLIENT)
     with pytest.raises(LocalProtocolError) as caught:
-        client.session.call(amqp.MessageCancel("other"))
+        client.session.call(spec.MessageCancel("other"))
     assert caught.value.rule == "0-10/message.cancel/not-found"
 
 
 @pytest.mark.rule("0-10/message.cancel/post-cancel")
 def test_a_client_has_its_say_about_messages_after_the_cancel() -> None:
-    facing = fed(4, acquire_mode=amqp.NOT_ACQUIRED)
+    facing = fed(4, acquire_mode=spec.NOT_ACQUIRED)
     session = facing.session
-    session.call(amqp.MessageCancel("d"))
+    session.call(spec.MessageCancel("d"))
     acquired = session.acquire(0, 1, 2)
     last = facing.last_id
     facing.feed(
@@ -561,7 +562,7 @@ def test_a_server_hears_the_say_after_the_cancel() -> None:
 @pytest.mark.rule("0-10/message.cancel/post-cancel")
 def test_what_was_under_way_when_it_was_cancelled_still_comes() -> None:
     facing = fed(0)
-    cancelled = facing.session.call(amqp.MessageCancel("d"))
+    cancelled = facing.session.call(spec.MessageCancel("d"))
     facing.feed(raw.transfer("d", b"late", header=raw.routed()))
     (message,) = facing.of(amqp.MessageReceived)
     facing.session.release(message.command_id)
@@ -574,7 +575,7 @@ def test_what_was_under_way_when_it_was_cancelled_still_comes() -> None:
 
 def test_a_subscription_octet_by_octet(client: Facing) -> None:
     client.session.call(
-        amqp.MessageSubscribe("jobs", "d", 1, 1, True, arguments={"x": amqp.Typed("str16", "y")}), sync=False
+        spec.MessageSubscribe("jobs", "d", 1, 1, True, arguments={"x": spec.Typed("str16", "y")}), sync=False
     )
     client.settle()
     arguments = raw.u32(1) + b"\x01x" + b"\x95" + raw.str16("y")

@@ -15,14 +15,14 @@ import pytest
 
 from amqp_sansio import By, Failed, Side
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio.amqp_0_10 import SessionClosed
+from amqp_sansio.amqp_0_10 import SessionClosed, spec
 from tests.kit import octets_0_10 as raw
 from tests.kit import talk_0_10
 from tests.kit.facing import BOTH_SIDES
 from tests.kit.facing_0_10 import Facing
 
-CONTROLS: Final[list[Any]] = amqp.Control.__subclasses__()
-COMMANDS: Final = cast("list[Any]", amqp.Command.__subclasses__())
+CONTROLS: Final[list[Any]] = spec.Control.__subclasses__()
+COMMANDS: Final = cast("list[Any]", spec.Command.__subclasses__())
 CROSSED: Final = pytest.mark.parametrize("crossed", [False, True], ids=["answered later", "crossed"])
 UNREADABLE: Final = {
     "unknown control": raw.control(0x02FF),
@@ -104,5 +104,5 @@ def test_behind_detaches_that_have_crossed_everything_is_answered_as_not_attache
         facing.forget()
         assert facing.feed(octets) == [], name
         (sent,) = facing.records()
-        assert (type(sent), sent.code) == (amqp.SessionDetached, amqp.DetachCode.NOT_ATTACHED.value), name
+        assert (type(sent), sent.code) == (spec.SessionDetached, spec.DetachCode.NOT_ATTACHED.value), name
     assert facing.end.is_open

@@ -26,6 +26,7 @@ from amqp_sansio import (
     Side,
 )
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from tests.kit.choices import Choices
 from tests.kit.pair import SIDES, Chunks
 from tests.kit.pair_0_10 import Pair, client_config, server_config
@@ -87,16 +88,16 @@ class World:
             self.live[CLIENT, name] = session
             self.pair.pump()
             if name == b"tx":
-                self.call(name, amqp.TxSelect())
+                self.call(name, spec.TxSelect())
             for destination in DESTINATIONS:
                 self.subscribe(name, destination)
         self.pair.pump()
 
     def subscribe(self, name: bytes, destination: str) -> None:
         """A subscription without credit."""
-        self.call(name, amqp.MessageSubscribe("q", destination, 0, 0))
+        self.call(name, spec.MessageSubscribe("q", destination, 0, 0))
         if destination == "credit":
-            self.call(name, amqp.MessageSetFlowMode(destination, amqp.CREDIT))
+            self.call(name, spec.MessageSetFlowMode(destination, amqp.spec.CREDIT))
 
     # What comes.
 
@@ -187,11 +188,11 @@ class World:
         assert handle.key not in self.wanted
         self.wanted[handle.key] = wanted
 
-    def call(self, name: bytes, command: amqp.Command[Any], *, sync: bool = False) -> None:
+    def call(self, name: bytes, command: spec.Command[Any], *, sync: bool = False) -> None:
         """The client sends a command."""
         wanted = None
-        if isinstance(command, amqp.QueueQuery):
-            wanted = amqp.QueueQueryResult(queue=command.queue)
+        if isinstance(command, spec.QueueQuery):
+            wanted = spec.QueueQueryResult(queue=command.queue)
         self.note(self.live[CLIENT, name].call(command, sync=sync), wanted)
         if not isinstance(command, AT_ONCE):
             self.asked[SERVER, name].append(label(command, b""))
@@ -203,7 +204,7 @@ class World:
         body = b"%d " % self.serial
         body += bytes(choices.of(SIZES))
         destination = "" if side is CLIENT else choices.of(DESTINATIONS)
-        mode = choices.of((0, 0, amqp.NONE)) if side is CLIENT else 0
+        mode = choices.of((0, 0, amqp.spec.NONE)) if side is CLIENT else 0
         message = amqp.Message(body, routing_key=choices.of((None, "key")))
         sent = self.live[side, name].transfer(destination, message, accept_mode=mode, sync=choices.rarely())
         self.note(sent.completion, None)
@@ -211,7 +212,7 @@ class World:
             self.note(sent.outcome, body)
             if side is CLIENT:
                 self.outcomes[body] = Accepted()
-        command = amqp.MessageTransfer(destination, mode, 0)
+        command = spec.MessageTransfer(destination, mode, 0)
         self.asked[side.other, name].append(label(command, body))
 
     def finished(self, side: Side, name: bytes) -> list[int]:
@@ -233,8 +234,8 @@ class World:
         session = self.live[side, name]
         result = None
         if isinstance(event, amqp.CommandReceived):
-            if isinstance(event.command, amqp.QueueQuery):
-                result = amqp.QueueQueryResult(queue=event.command.queue)
+            if isinstance(event.command, spec.QueueQuery):
+                result = spec.QueueQueryResult(queue=event.command.queue)
         elif side is SERVER and not event.transfer.accept_mode:
             how = self.choices.below(4)
             if how == 3:
@@ -251,15 +252,15 @@ class World:
         how = self.choices.below(6)
         if how == 4:
             handle = session.reject(number, code=1, text="no", sync=sync)
-            command: Any = amqp.MessageReject(amqp.SequenceSet.of(number), 1, "no")
+            command: Any = spec.MessageReject(amqp.SequenceSet.of(number), 1, "no")
             self.outcomes[body] = amqp.Rejected(1, "no")
         elif how == 5:
             handle = session.release(number, set_redelivered=True, sync=sync)
-            command = amqp.MessageRelease(amqp.SequenceSet.of(number), True)
+            command = spec.MessageRelease(amqp.SequenceSet.of(number), True)
             self.outcomes[body] = amqp.Released(True)
         else:
             handle = session.accept(number, sync=sync)
-            command = amqp.MessageAccept(amqp.SequenceSet.of(number))
+            command = spec.MessageAccept(amqp.SequenceSet.of(number))
             self.outcomes[body] = Accepted()
         self.note(handle, None)
         if side is CLIENT:
@@ -283,15 +284,15 @@ class World:
                 self.top_up(name, choices.of(DESTINATIONS), choices.below(6) + 1, octets)
             case 11:
                 self.serial += 1
-                command = amqp.QueueQuery(f"q{self.serial}")
+                command = spec.QueueQuery(f"q{self.serial}")
                 self.call(name, command, sync=choices.rarely())
             case 12:
                 self.serial += 1
-                self.call(name, amqp.QueueDeclare(f"q{self.serial}"))
+                self.call(name, spec.QueueDeclare(f"q{self.serial}"))
             case 13:
                 self.note(session.sync(), None)
             case 14 if name == b"tx":
-                self.call(name, choices.of((amqp.TxCommit(), amqp.TxRollback())))
+                self.call(name, choices.of((spec.TxCommit(), spec.TxRollback())))
             case 15:
                 self.rare(name)
             case _:
@@ -303,11 +304,11 @@ class World:
         destination = choices.of(DESTINATIONS)
         match choices.below(5):
             case 0:
-                self.call(name, amqp.MessageStop(destination))
+                self.call(name, spec.MessageStop(destination))
             case 1:
-                self.call(name, amqp.MessageFlush(destination))
+                self.call(name, spec.MessageFlush(destination))
             case 2:
-                self.call(name, amqp.MessageCancel(destination))
+                self.call(name, spec.MessageCancel(destination))
             case 3:
                 self.subscribe(name, destination)
             case _:
@@ -430,9 +431,9 @@ class World:
     def transfer_to(self, name: bytes, destination: str) -> None:
         """One more message."""
         body = b"later"
-        sent = self.live[SERVER, name].transfer(destination, body, accept_mode=amqp.NONE)
+        sent = self.live[SERVER, name].transfer(destination, body, accept_mode=amqp.spec.NONE)
         self.note(sent.completion, None)
-        command = amqp.MessageTransfer(destination, amqp.NONE, 0)
+        command = spec.MessageTransfer(destination, amqp.spec.NONE, 0)
         self.asked[CLIENT, name].append(label(command, body))
 
     def rest(self) -> None:
@@ -442,7 +443,7 @@ class World:
             for number in session.unsettled:
                 self.settle(CLIENT, name, number)
             if name == b"tx":
-                self.call(name, amqp.TxCommit())
+                self.call(name, spec.TxCommit())
             self.note(session.sync(), None)
         self.pair.pump()
         for name in NAMES:
@@ -454,7 +455,7 @@ class World:
         self.pair.pump()
 
 
-AT_ONCE = (amqp.MessageFlow, amqp.MessageStop, amqp.MessageSetFlowMode)
+AT_ONCE = (spec.MessageFlow, spec.MessageStop, spec.MessageSetFlowMode)
 
 
 def label(command: Any, body: bytes) -> str:
@@ -500,7 +501,7 @@ def resumed(pair: Pair, states: list[amqp.SessionState]) -> tuple[Pair, Any, Any
 
 def subscribed(pair: Pair, session: Any, other: Any, *, credit: int) -> None:
     """The subscription "d", with so much credit for messages of any size."""
-    session.call(amqp.MessageSubscribe("q", "d", 0, 0))
+    session.call(spec.MessageSubscribe("q", "d", 0, 0))
     pair.pump()
     other.complete(other.incomplete[-1])
     if credit:
@@ -534,9 +535,9 @@ def test_the_outcome_that_was_lost_comes_before_the_completion() -> None:
 def test_messages_from_before_a_stop_give_no_credit_back() -> None:
     pair, session, other = begun(2)
     for _ in range(2):
-        other.transfer("d", b"x", accept_mode=amqp.NONE)
+        other.transfer("d", b"x", accept_mode=amqp.spec.NONE)
     pair.pump()
-    session.call(amqp.MessageStop("d"))
+    session.call(spec.MessageStop("d"))
     session.complete(0)
     pair.pump()
     session.complete(1)
@@ -548,13 +549,13 @@ def test_messages_from_before_a_stop_give_no_credit_back() -> None:
 
 
 @pytest.mark.rule("0-10/message.stop/zero", "0-10/message.flush/zero")
-@pytest.mark.parametrize("command", [amqp.MessageStop("d"), amqp.MessageFlush("d")])
+@pytest.mark.parametrize("command", [spec.MessageStop("d"), spec.MessageFlush("d")])
 def test_no_credit_is_granted_while_it_is_being_taken(command: Any) -> None:
     """What the peer has left of it could not be known."""
     pair, session, other = begun(2)
     session.call(command)
     with pytest.raises(LocalProtocolError, match="wait for its pending"):
-        session.call(amqp.MessageFlow("d", 0, 5))
+        session.call(spec.MessageFlow("d", 0, 5))
     with pytest.raises(LocalProtocolError, match="wait for its pending"):
         session.top_up("d", 5)
     pair.pump()
@@ -570,10 +571,10 @@ def test_no_credit_is_granted_while_it_is_being_taken(command: Any) -> None:
 def test_credit_that_came_behind_a_flush_stays_when_that_is_completed() -> None:
     """A peer may grant it without waiting; the application flushes late."""
     pair, session, other = begun(2)
-    session.call(amqp.MessageFlush("d"))
+    session.call(spec.MessageFlush("d"))
     session._state.granted["d"].taking.clear()
-    session.call(amqp.MessageFlow("d", 0, 3))
-    session.call(amqp.MessageFlow("d", 1, None))
+    session.call(spec.MessageFlow("d", 0, 3))
+    session.call(spec.MessageFlow("d", 1, None))
     pair.pump()
     assert other.credit("d") == (5, None)
     other.transfer("d", b"x")
@@ -586,13 +587,13 @@ def test_a_destination_is_not_subscribed_again_before_its_cancel_is_completed() 
     """A message that is under way to the first one has no credit of the second one."""
     pair, session, other = begun(2)
     other.transfer("d", b"x")
-    session.call(amqp.MessageCancel("d"))
+    session.call(spec.MessageCancel("d"))
     with pytest.raises(LocalProtocolError, match="wait for its pending"):
-        session.call(amqp.MessageSubscribe("q", "d", 0, 0))
+        session.call(spec.MessageSubscribe("q", "d", 0, 0))
     pair.pump()
     other.complete(other.incomplete[0])
     pair.pump()
-    session.call(amqp.MessageSubscribe("q", "d", 0, 0))
+    session.call(spec.MessageSubscribe("q", "d", 0, 0))
     session.accept(0)
     pair.pump()
     assert session.granted("d") == other.credit("d") == (0, 0)
@@ -642,23 +643,23 @@ def accepting(pair: Pair, session: Any, other: Any, count: int) -> list[Pending[
 
 def test_a_transaction_has_what_was_accepted_before_its_end_whatever_is_completed_first() -> None:
     pair, session, other = begun()
-    session.call(amqp.TxSelect())
+    session.call(spec.TxSelect())
     first, second = accepting(pair, session, other, 2)
     session.accept(0)
-    session.call(amqp.TxCommit())
+    session.call(spec.TxCommit())
     session.accept(1)
-    session.call(amqp.TxRollback())
+    session.call(spec.TxRollback())
     pair.pump()
     heard: dict[Any, Any] = {type(event.command): event for event in pair.of(SERVER, amqp.CommandReceived)}
-    assert heard[amqp.TxCommit].pendings == (first,)
-    assert heard[amqp.TxRollback].pendings == (second,)
+    assert heard[spec.TxCommit].pendings == (first,)
+    assert heard[spec.TxRollback].pendings == (second,)
     for number in reversed(other.incomplete):
         other.complete(number)
     pair.pump()
     assert (first.done, second.done) == (True, False)
     assert session.unsettled == (1,)
     session.accept(1)
-    session.call(amqp.TxCommit())
+    session.call(spec.TxCommit())
     pair.pump()
     for number in other.incomplete:
         other.complete(number)
@@ -669,7 +670,7 @@ def test_what_was_accepted_before_transactions_began_is_not_part_of_one() -> Non
     pair, session, other = begun()
     (outcome,) = accepting(pair, session, other, 1)
     session.accept(0)
-    session.call(amqp.TxSelect())
+    session.call(spec.TxSelect())
     pair.pump()
     for number in reversed(other.incomplete):
         other.complete(number)
@@ -681,7 +682,7 @@ def test_a_command_that_is_given_up_leaves_its_number_out() -> None:
     """The commands behind it keep theirs."""
     pair, session, other = begun()
     for name in "abc":
-        session.call(amqp.QueueDeclare(name), sync=False)
+        session.call(spec.QueueDeclare(name), sync=False)
     states = lost(pair, session, other)
     pair, session, other = resumed(pair, states)
     session.gap(1)
@@ -706,23 +707,23 @@ def test_two_requests_for_a_timeout_are_answered_in_turn() -> None:
     assert not pair.violations
 
 
-@pytest.mark.parametrize(("status", "left"), [(amqp.XA_OK, ()), (amqp.XA_RBROLLBACK, (0,))])
+@pytest.mark.parametrize(("status", "left"), [(amqp.spec.XA_OK, ()), (amqp.spec.XA_RBROLLBACK, (0,))])
 def test_a_branch_that_was_rolled_back_at_its_commit_settles_nothing(status: int, left: tuple[int, ...]) -> None:
     pair, session, other = begun()
     (outcome,) = accepting(pair, session, other, 1)
-    xid = amqp.Xid(1, b"g", b"b")
-    session.call(amqp.DtxSelect())
-    session.call(amqp.DtxStart(xid))
+    xid = spec.Xid(1, b"g", b"b")
+    session.call(spec.DtxSelect())
+    session.call(spec.DtxStart(xid))
     session.accept(0)
-    session.call(amqp.DtxEnd(xid))
-    session.call(amqp.DtxCommit(xid, True))
+    session.call(spec.DtxEnd(xid))
+    session.call(spec.DtxCommit(xid, True))
     pair.pump()
     assert session.unsettled == ()
     for event in pair.of(SERVER, amqp.CommandReceived):
         if event.command_id in other.incomplete:
             named = event.command.RESULT
-            other.complete(event.command_id, amqp.XaResult(status) if named else None)
-    other.decide(xid, committed=status == amqp.XA_OK)
+            other.complete(event.command_id, spec.XaResult(status) if named else None)
+    other.decide(xid, committed=status == amqp.spec.XA_OK)
     pair.pump()
-    assert outcome.done is (status == amqp.XA_OK)
+    assert outcome.done is (status == amqp.spec.XA_OK)
     assert session.unsettled == left

@@ -8,6 +8,7 @@ import pytest
 
 from amqp_sansio import Failed, Limits, Signal
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, HEADER, encode_assembly
 from amqp_sansio.amqp_0_10.endpoint.incoming import Incoming
 from amqp_sansio.amqp_0_10.endpoint.outgoing import Outgoing
@@ -70,7 +71,7 @@ def test_the_shortcut_is_taken(header: bool) -> None:
 
     client, server = open_pair({})
     session = client.session(0)
-    session.call(amqp.MessageSubscribe("q", "a"))
+    session.call(spec.MessageSubscribe("q", "a"))
     session.top_up("a", 100)
     settle(client, server)
     for _ in range(10):
@@ -90,7 +91,7 @@ def test_a_body_frame_that_is_shorter_than_its_own_header_is_malformed_behind_an
     header: bool, size: int
 ) -> None:
     client, server = open_pair({})
-    client.session(0).call(amqp.MessageSubscribe("q", "a"))
+    client.session(0).call(spec.MessageSubscribe("q", "a"))
     client.session(0).top_up("a", 100)
     settle(client, server)
     for _ in range(2):
@@ -134,7 +135,7 @@ def test_what_is_sent_is_the_same_whether_it_is_short_or_not(header: bool, size:
     session = client.session(0)
     settle(client, server)
     message = amqp.Message(b"y" * size, routing_key="k" if header else None)
-    segments = [(COMMAND, amqp.MessageTransfer("x", 1, 0).encode_segment(sync=sync))]
+    segments = [(COMMAND, spec.MessageTransfer("x", 1, 0).encode_segment(sync=sync))]
     if header:
         segments.append((HEADER, message.headers.raw))
     if size:
@@ -143,7 +144,7 @@ def test_what_is_sent_is_the_same_whether_it_is_short_or_not(header: bool, size:
         session.transfer("x", message, accept_mode=1, sync=sync)
         assert client.data_to_send(0.0) == encode_assembly(0, segments, 4096)
     assert list(session._state.sending.replay.values()) == [tuple(segments)] * 2
-    session.call(amqp.ExecutionSync())
+    session.call(spec.ExecutionSync())
     assert session._state.sending.next_id == 3
 
 
@@ -158,8 +159,8 @@ def test_a_message_that_nobody_settles_needs_no_room_among_those_that_wait(
         monkeypatch.setattr(Incoming, "fast_event", general)
     client, server = open_pair({"limits": Limits(unsettled=4)})
     session, served = client.session(0), server.session(0)
-    session.call(amqp.MessageSubscribe("q", "a", amqp.EXPLICIT, 0))
-    session.call(amqp.MessageSubscribe("q", "b", amqp.NONE, 0))
+    session.call(spec.MessageSubscribe("q", "a", amqp.spec.EXPLICIT, 0))
+    session.call(spec.MessageSubscribe("q", "b", amqp.spec.NONE, 0))
     session.top_up("a", 100)
     session.top_up("b", 100)
     settle(client, server)

@@ -33,8 +33,10 @@ from amqp_sansio import (
     Signal,
 )
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio.amqp_0_10.codec.record import CONTROLS, Command, decode_command
+from amqp_sansio.amqp_0_10 import spec
+from amqp_sansio.amqp_0_10.codec.record import CONTROLS, decode_command
 from amqp_sansio.amqp_0_10.endpoint import incoming, session_controls
+from amqp_sansio.amqp_0_10.spec import Command
 from tests.kit import octets_0_10 as raw
 from tests.kit.choices import Choices
 from tests.kit.facing import CLIENT, SERVER
@@ -54,7 +56,7 @@ def receiving(side: Side, **limits: int) -> Facing:
     """The same, to which messages may come for the destination "d"."""
     facing = limited(side, **limits)
     if side is CLIENT:
-        facing.session.call(amqp.MessageSubscribe("q", "d", 0, 0))
+        facing.session.call(spec.MessageSubscribe("q", "d", 0, 0))
         facing.session.top_up("d", 10)
     return facing.forget()
 
@@ -171,9 +173,9 @@ def test_subscriptions_are_bounded() -> None:
     facing.excepts(506, None, 2, 0x0407)
     client = limited(CLIENT, consumers=2)
     for name in "ab":
-        client.session.call(amqp.MessageSubscribe("q", name, 0, 0))
-        client.session.call(amqp.StreamConsume("q", name))
-    for wrong in (amqp.MessageSubscribe("q", "c", 0, 0), amqp.StreamConsume("q", "c")):
+        client.session.call(spec.MessageSubscribe("q", name, 0, 0))
+        client.session.call(spec.StreamConsume("q", name))
+    for wrong in (spec.MessageSubscribe("q", "c", 0, 0), spec.StreamConsume("q", "c")):
         with pytest.raises(LocalProtocolError, match=r"Limits\.consumers"):
             client.session.call(wrong)
 
@@ -237,21 +239,21 @@ def test_commands_that_are_not_confirmed_are_bounded(side: Side) -> None:
     facing = limited(side, replay=10)
     session = facing.session
     for _ in range(4):
-        session.call(amqp.ExecutionSync(), sync=False)
+        session.call(spec.ExecutionSync(), sync=False)
     assert facing.names() == ["execution.sync"] * 4
     # The fifth makes it half of all: in time, so that the answer comes before nothing more can be kept.
-    session.call(amqp.ExecutionSync(), sync=False)
+    session.call(spec.ExecutionSync(), sync=False)
     assert facing.sent()[-1].octets == raw.flush("completed")
     for _ in range(5):
-        session.call(amqp.ExecutionSync(), sync=False)
+        session.call(spec.ExecutionSync(), sync=False)
     assert facing.names().count("session.flush") == 1
     facing.forget()
     with pytest.raises(LimitExceeded, match=r"Limits\.replay allows 10"):
-        session.call(amqp.ExecutionSync())
+        session.call(spec.ExecutionSync())
     assert facing.sent() == []
     assert len(session.pending) == 10
     facing.feed(raw.completed((0, 7)))
-    session.call(amqp.ExecutionSync())
+    session.call(spec.ExecutionSync())
     assert len(session.pending) == 3
 
 
@@ -259,11 +261,11 @@ def test_a_confirmed_command_makes_room(side: Side) -> None:
     facing = limited(side, replay=4)
     session = facing.session
     for _ in range(4):
-        session.call(amqp.ExecutionSync())
+        session.call(spec.ExecutionSync())
     with pytest.raises(LimitExceeded):
-        session.call(amqp.ExecutionSync())
+        session.call(spec.ExecutionSync())
     facing.feed(raw.confirmed((0, 3)))
-    session.call(amqp.ExecutionSync())
+    session.call(spec.ExecutionSync())
     assert len(session.pending) == 5
 
 
@@ -298,9 +300,9 @@ def test_a_session_before_its_attachment_keeps_no_more_than_that() -> None:
     facing = Facing.opened(CLIENT, client_config(limits=Limits(replay=3)))
     session = facing.end.open_session("s")
     for _ in range(3):
-        session.call(amqp.QueuePurge("q"))
+        session.call(spec.QueuePurge("q"))
     with pytest.raises(LimitExceeded):
-        session.call(amqp.QueuePurge("q"))
+        session.call(spec.QueuePurge("q"))
 
 
 def test_a_frame_that_is_not_wanted_is_not_kept(opened: Facing) -> None:
@@ -333,7 +335,7 @@ def test_known_completions_and_heartbeats_leave_nothing_behind(facing: Facing) -
 def test_credit_is_granted_in_parts_that_a_control_holds() -> None:
     facing = Facing.subscribed(CLIENT)
     facing.session.top_up("d", 3 * 0xFFFF_FFFE)
-    flows = [each for each in facing.records() if isinstance(each, amqp.MessageFlow)]
+    flows = [each for each in facing.records() if isinstance(each, spec.MessageFlow)]
     values = [each.value or 0 for each in flows if each.unit == 0]
     assert sum(values) == 3 * 0xFFFF_FFFE
     assert max(values) <= 0xFFFF_FFFE
@@ -442,7 +444,7 @@ def test_a_broken_rule_in_a_control_of_a_session_ends_the_session_only(side: Sid
 
 def test_execution_syncs_that_wait_are_bounded(side: Side) -> None:
     facing = begun(side)
-    facing.feed(raw.transfer("", b"x") if side is SERVER else frames(amqp.FileDeliver("tag")))
+    facing.feed(raw.transfer("", b"x") if side is SERVER else frames(spec.FileDeliver("tag")))
     for _ in range(100):
         if facing.end.receive_budget > 100:
             facing.feed(raw.sync())
@@ -457,7 +459,7 @@ def test_a_client_keeps_no_more_commands_than_its_limits_allow() -> None:
     """Credit bounds messages; nothing bounds these."""
     facing = begun(CLIENT)
     for number in range(2 * LIMITS.unsettled):
-        facing.feed(frames(amqp.FileDeliver("tag", number + 1)))
+        facing.feed(frames(spec.FileDeliver("tag", number + 1)))
     (failed,) = facing.of(Failed)
     assert failed.error.code == 506
     assert len(facing.of(amqp.CommandReceived)) <= LIMITS.unsettled + 1
@@ -466,7 +468,7 @@ def test_a_client_keeps_no_more_commands_than_its_limits_allow() -> None:
 def test_destinations_that_a_server_throttles_are_bounded() -> None:
     facing = begun(CLIENT)
     for number in range(3 * LIMITS.consumers):
-        facing.feed(frames(amqp.MessageFlow(f"exchange-{number}", 0, 1)))
+        facing.feed(frames(spec.MessageFlow(f"exchange-{number}", 0, 1)))
     (failed,) = facing.of(Failed)
     assert failed.error.code == 506
 
@@ -554,11 +556,11 @@ def test_frames_without_octets_cost_nothing(side: Side) -> None:
     assert arriving.held == 802 + len(raw.segment(0x0401, b"\x01d"))
 
 
-@pytest.mark.parametrize("what", [frames(amqp.FileOpen("x", 1)), raw.sync()], ids=["call", "sync"])
+@pytest.mark.parametrize("what", [frames(spec.FileOpen("x", 1)), raw.sync()], ids=["call", "sync"])
 def test_a_client_that_waits_to_be_detached_takes_no_more_than_before(what: bytes) -> None:
     """A broken limit can't end a session that is being detached: what comes then isn't taken."""
     facing = limited(CLIENT, unsettled=8)
-    facing.feed(frames(amqp.FileOpen("first", 1)))
+    facing.feed(frames(spec.FileOpen("first", 1)))
     state = facing.session._state
     facing.session.detach()
     facing.settle()
@@ -606,15 +608,15 @@ def test_pieces_of_controls_are_bounded_together(side: Side) -> None:
 def test_what_a_transaction_has_accepted_counts_as_unsettled() -> None:
     """Else the server's books would grow as long as the transaction lasts."""
     facing = begun(SERVER)
-    facing.feed(frames(amqp.TxSelect()) + raw.command(0x0407, b"\x01q", b"\x01d", b"\x00", b"\x00"))
-    facing.feed(frames(amqp.MessageFlow("d", 0, None)) + frames(amqp.MessageFlow("d", 1, None)))
+    facing.feed(frames(spec.TxSelect()) + raw.command(0x0407, b"\x01q", b"\x01d", b"\x00", b"\x00"))
+    facing.feed(frames(spec.MessageFlow("d", 0, None)) + frames(spec.MessageFlow("d", 1, None)))
     for number in facing.session.incomplete:
         facing.session.complete(number)
     sent = 0
     for _ in range(LIMITS.unsettled):
         number = facing.session.transfer("d", b"x").command_id
         facing.settle()
-        facing.feed(frames(amqp.MessageAccept(amqp.SequenceSet.of(number))))
+        facing.feed(frames(spec.MessageAccept(amqp.SequenceSet.of(number))))
         facing.session.complete(facing.session.incomplete[0])
         facing.feed(raw.completed(number))
         sent += 1
@@ -631,7 +633,7 @@ def test_calls_that_wait_for_their_results_are_bounded() -> None:
     refused = 0
     for number in range(3 * LIMITS.calls):
         try:
-            session.call(amqp.QueueQuery("q"))
+            session.call(spec.QueueQuery("q"))
         except LimitExceeded:
             refused += 1
             continue
@@ -645,8 +647,8 @@ def test_gaps_and_known_completions_of_anything_leave_the_books_right() -> None:
     facing = begun(SERVER)
     state = facing.session._state.receiving
     for number in (3, 1, 0, 0xFFFF_FFFF, 7, 2):
-        facing.feed(frames(amqp.SessionGap(amqp.SequenceSet.of(number))))
+        facing.feed(frames(spec.SessionGap(amqp.SequenceSet.of(number))))
         state.check()
-        facing.feed(frames(amqp.SessionKnownCompleted(amqp.SequenceSet.of(number))))
+        facing.feed(frames(spec.SessionKnownCompleted(amqp.SequenceSet.of(number))))
         state.check()
     assert state.next_id == 4

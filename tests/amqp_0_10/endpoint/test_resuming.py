@@ -6,6 +6,7 @@ import pytest
 
 from amqp_sansio import By, EndpointClosed, Event, Failed, Side
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from tests.kit import octets_0_10 as raw
 from tests.kit.facing import CLIENT, SERVER
 from tests.kit.facing_0_10 import Facing
@@ -27,7 +28,7 @@ def lost(facing: Facing) -> amqp.SessionState:
 @pytest.mark.rule("0-10/session/exactly-once")
 def test_a_client_sends_again_what_the_server_has_not() -> None:
     before = Facing.attached(CLIENT, keep=60)
-    handles = [before.session.call(amqp.QueuePurge(name)) for name in "abcd"]
+    handles = [before.session.call(spec.QueuePurge(name)) for name in "abcd"]
     before.feed(raw.completed(0))
     state = lost(before)
     assert state.pending == tuple(handles[1:])
@@ -137,7 +138,7 @@ def test_a_server_that_expects_what_was_never_sent_has_lost_count() -> None:
 def test_a_session_goes_on_over_the_end_of_the_ids() -> None:
     before = Facing.attached(CLIENT, keep=60, point=raw.command_point(LAST))
     before.session._state.sending.next_id = LAST  # pyright: ignore[reportPrivateUsage]
-    handles = [before.session.call(amqp.ExecutionSync()) for _ in range(3)]
+    handles = [before.session.call(spec.ExecutionSync()) for _ in range(3)]
     before.feed(raw.completed(LAST))
     assert [handle.done for handle in handles] == [True, False, False]
     state = lost(before)
@@ -172,7 +173,7 @@ def test_the_timeout_that_was_granted_comes_along() -> None:
 def test_a_client_that_is_cut_before_it_has_sent_a_command_point_goes_on(knows: bool) -> None:
     before = Facing.opened(CLIENT)
     before.end.open_session(b"s", timeout=60)
-    handle = before.session.call(amqp.ExecutionSync())
+    handle = before.session.call(spec.ExecutionSync())
     # The timeout is confirmed; what the server expects, which the command waits for, isn't known yet.
     before.feed(raw.attached() + raw.timeout(60))
     assert "session.command-point" not in before.names()

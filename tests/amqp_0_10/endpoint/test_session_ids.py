@@ -8,6 +8,7 @@ import pytest
 
 from amqp_sansio import Abandoned, Accepted, EndpointClosed, Failed, Limits, LocalProtocolError, Scope, Side
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.model.command_ids import ReceiveState
 from tests.kit import octets_0_10 as raw
 from tests.kit.facing import CLIENT, SERVER
@@ -191,8 +192,8 @@ def test_what_the_sender_knows_is_told_no_more(facing: Facing) -> None:
 def test_a_confirmed_command_is_not_kept_and_not_done(side: Side) -> None:
     facing = Facing.attached(side, keep=60)
     session = facing.session
-    handle = session.call(amqp.ExecutionSync())
-    session.call(amqp.ExecutionSync())
+    handle = session.call(spec.ExecutionSync())
+    session.call(spec.ExecutionSync())
     facing.feed(raw.confirmed(0))
     assert not handle.done
     facing.feed(raw.detach())
@@ -207,7 +208,7 @@ def test_a_confirmed_command_is_not_kept_and_not_done(side: Side) -> None:
 @pytest.mark.rule("0-10/session.completed/known-completed-reply", "0-10/session.known-completed/stateless")
 @pytest.mark.rule("0-10/session.completed/implies-confirmed")
 def test_completed_that_asks_for_it_is_answered_with_an_echo(facing: Facing) -> None:
-    handles = [facing.session.call(amqp.ExecutionSync()) for _ in range(3)]
+    handles = [facing.session.call(spec.ExecutionSync()) for _ in range(3)]
     facing.forget()
     facing.feed(raw.completed(0, 2, timely=True))
     assert facing.out == raw.frame(bytes.fromhex("020b0100") + ids(0, 2))
@@ -221,7 +222,7 @@ def test_completed_that_asks_for_it_is_answered_with_an_echo(facing: Facing) -> 
 @pytest.mark.rule("0-10/session.completed/merged", "0-10/session.completed/known-completed-reply")
 def test_completed_that_does_not_ask_is_answered_when_it_names_many(facing: Facing) -> None:
     """Qpid's Python clients have no ear for an answer to each; what is known is told at some time all the same."""
-    handles = [facing.session.call(amqp.ExecutionSync()) for _ in range(2)]
+    handles = [facing.session.call(spec.ExecutionSync()) for _ in range(2)]
     facing.forget()
     facing.feed(raw.completed(0) + raw.completed((0, 1)))
     assert [handle.done for handle in handles] == [True, True]
@@ -287,7 +288,7 @@ def test_completions_that_nobody_waits_for_are_told_before_long(server: Facing) 
 
 @pytest.mark.parametrize("what", [raw.completed(5), raw.confirmed((0, 1)), raw.completed((LAST, 0))])
 def test_what_was_never_sent_is_not_completed(facing: Facing, what: bytes) -> None:
-    facing.session.call(amqp.ExecutionSync())
+    facing.session.call(spec.ExecutionSync())
     facing.forget()
     facing.feed(what)
     if what == raw.completed((LAST, 0)):
@@ -320,7 +321,7 @@ def test_more_ranges_than_a_set_holds_are_told_in_several_sets() -> None:
 
 
 def test_completions_told_in_several_sets_are_all_heard(client: Facing) -> None:
-    handles = [client.session.call(amqp.ExecutionSync(), sync=False) for _ in range(4)]
+    handles = [client.session.call(spec.ExecutionSync(), sync=False) for _ in range(4)]
     client.feed(raw.completed(0, 2) + raw.completed(3))
     assert [handle.done for handle in handles] == [True, False, True, True]
     client.forget()
@@ -379,8 +380,8 @@ def test_a_gap_of_half_of_all_ids_takes_no_time(facing: Facing) -> None:
 
 def test_the_own_gap_fails_what_it_gives_up(client: Facing) -> None:
     session = client.session
-    first, second = session.call(amqp.QueuePurge("a")), session.transfer("", b"x")
-    kept = session.call(amqp.QueuePurge("c"))
+    first, second = session.call(spec.QueuePurge("a")), session.transfer("", b"x")
+    kept = session.call(spec.QueuePurge("c"))
     client.forget()
     session.gap(0, 1)
     client.settle()
@@ -510,11 +511,11 @@ def test_commands_and_their_results_pass_the_end_of_the_numbers(start: int) -> N
     pair, session, other = numbered(start)
     for number in range(12):
         name = f"q{number}"
-        plain, query = session.call(amqp.QueueDeclare(name)), session.call(amqp.QueueQuery(name))
+        plain, query = session.call(spec.QueueDeclare(name)), session.call(spec.QueueQuery(name))
         pair.pump()
         first, second = pair.of(SERVER, amqp.CommandReceived)[-2:]
         assert [first.command_id, second.command_id] == [(start + 2 * number + each) & LAST for each in (0, 1)]
-        other.complete(second.command_id, amqp.QueueQueryResult(queue=name))
+        other.complete(second.command_id, spec.QueueQueryResult(queue=name))
         pair.pump()
         assert query.done
         other.complete(first.command_id)
@@ -531,7 +532,7 @@ def test_commands_and_their_results_pass_the_end_of_the_numbers(start: int) -> N
 @pytest.mark.parametrize("start", STARTS)
 def test_messages_are_accepted_together_over_the_end_of_the_numbers(start: int) -> None:
     pair, session, other = numbered(start)
-    session.call(amqp.MessageSubscribe("q", "d", 0, 0))
+    session.call(spec.MessageSubscribe("q", "d", 0, 0))
     session.top_up("d", 10)
     pair.pump()
     sent = [other.transfer("d", b"%d" % number) for number in range(10)]
@@ -555,7 +556,7 @@ def test_messages_are_accepted_together_over_the_end_of_the_numbers(start: int) 
 def test_a_replay_passes_the_end_of_the_numbers(start: int, arriving: int) -> None:
     pair, session, other = numbered(start)
     for number in range(6):
-        session.call(amqp.QueueDeclare(f"q{number}"), sync=False)
+        session.call(spec.QueueDeclare(f"q{number}"), sync=False)
     pair.write(CLIENT)
     pair.cut(0, arriving)
     heard = [event.command.queue for event in pair.of(SERVER, amqp.CommandReceived)]

@@ -21,6 +21,7 @@ from amqp_sansio import (
     Side,
 )
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from tests.kit import octets_0_10 as raw
 from tests.kit.facing import CLIENT, SERVER
 from tests.kit.facing_0_10 import Facing, client_config, server_config
@@ -194,8 +195,8 @@ def test_with_force_a_session_is_moved_once_it_is_detached_where_it_was() -> Non
 
 
 @pytest.mark.rule("0-10/session.attach/one-transport")
-@pytest.mark.parametrize("code", list(amqp.DetachCode))
-def test_a_server_refuses_a_session_with_a_code(code: amqp.DetachCode) -> None:
+@pytest.mark.parametrize("code", list(spec.DetachCode))
+def test_a_server_refuses_a_session_with_a_code(code: spec.DetachCode) -> None:
     facing = Facing.opened(SERVER)
     facing.feed(raw.attach(b"busy"))
     facing.end.refuse_session(0, code)
@@ -211,7 +212,7 @@ def test_a_server_refuses_a_session_with_a_code(code: amqp.DetachCode) -> None:
 def test_a_refused_session_fails_with_the_peers_code(code: int, name: str) -> None:
     facing = Facing.opened(CLIENT)
     session = facing.end.open_session("s", timeout=60)
-    opening, call = session.opening, session.call(amqp.QueuePurge("q"))
+    opening, call = session.opening, session.call(spec.QueuePurge("q"))
     assert opening is not None
     facing.feed(raw.detached(b"s", code))
     (failed,) = facing.of(Failed)
@@ -361,7 +362,7 @@ def test_detach_and_its_answer_octet_by_octet(facing: Facing) -> None:
 
 def test_a_detach_of_the_peer_is_answered_octet_by_octet(facing: Facing) -> None:
     session = facing.session
-    call = session.call(amqp.ExecutionSync())
+    call = session.call(spec.ExecutionSync())
     facing.forget()
     facing.feed(raw.detach(b"s"))
     assert facing.out == raw.frame(bytes.fromhex("020403000001") + b"s" + raw.u8(0))
@@ -398,7 +399,7 @@ def test_detaches_that_cross_end_the_session_once(facing: Facing, late: bool) ->
 def test_a_session_the_peer_says_is_not_attached_is_over(side: Side) -> None:
     facing = Facing.attached(side, keep=60)
     session = facing.session
-    call = session.call(amqp.ExecutionSync())
+    call = session.call(spec.ExecutionSync())
     waiting = session.request_timeout(30)
     facing.forget()
     facing.feed(raw.detached(b"", 3))
@@ -414,7 +415,7 @@ def test_a_session_the_peer_says_is_not_attached_is_over(side: Side) -> None:
 def test_what_is_behind_attach_goes_on_from_where_the_peer_says() -> None:
     facing = Facing.opened(CLIENT)
     session = facing.end.open_session("s")
-    handle = session.call(amqp.QueuePurge("q"))
+    handle = session.call(spec.QueuePurge("q"))
     second = session.transfer("x", b"body")
     facing.feed(raw.attached() + raw.expected())
     names = facing.names()
@@ -559,7 +560,7 @@ def test_the_state_is_kept_when_there_is_a_timeout(side: Side, keep: int | None)
     config = (client_config if side is CLIENT else server_config)(session_timeout_max=None)
     facing = Facing.attached(side, config, keep=keep)
     session = facing.session
-    call = session.call(amqp.ExecutionSync())
+    call = session.call(spec.ExecutionSync())
     with pytest.raises(LocalProtocolError, match="attached"):
         session.detached_state()
     facing.feed(raw.detach())

@@ -6,6 +6,8 @@ import pytest
 
 from amqp_sansio import Accepted, LocalProtocolError, Settled, Side
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
+from amqp_sansio.amqp_0_10.model.dtx import Branches
 from tests.kit import octets_0_10 as raw
 from tests.kit.ends_0_10 import Ends
 from tests.kit.facing import CLIENT, SERVER
@@ -24,7 +26,7 @@ def selecting(count: int = 0) -> Facing:
     """A client that has selected transactions, and got messages; everything is completed."""
     facing = Facing.subscribed(CLIENT)
     facing.session.top_up("d", 100)
-    facing.session.call(amqp.TxSelect())
+    facing.session.call(spec.TxSelect())
     done(facing)
     for number in range(count):
         facing.feed(raw.transfer("d", b"%d" % number, header=raw.routed()))
@@ -38,7 +40,7 @@ def done(facing: Facing) -> None:
 
 
 def test_transactions_octet_by_octet(client: Facing) -> None:
-    for command in (amqp.TxSelect(), amqp.TxCommit(), amqp.TxRollback()):
+    for command in (spec.TxSelect(), spec.TxCommit(), spec.TxRollback()):
         client.session.call(command, sync=False)
     client.settle()
     assert client.out == raw.TX_SELECT + raw.TX_COMMIT + raw.TX_ROLLBACK
@@ -62,7 +64,7 @@ def test_what_is_accepted_in_a_transaction_waits_for_its_end(end: bytes) -> None
     assert facing.of(Settled) == []
     facing.feed(end)
     asked = facing.asked()
-    assert isinstance(asked.command, (amqp.TxCommit, amqp.TxRollback))
+    assert isinstance(asked.command, (spec.TxCommit, spec.TxRollback))
     assert asked.pendings == (one.outcome,)
     session.complete(asked.command_id)
     facing.settle()
@@ -85,7 +87,7 @@ def test_a_commit_covers_what_came_before_it_and_nothing_behind() -> None:
     facing.feed(raw.accept(0) + raw.TX_COMMIT + raw.accept(1) + raw.TX_ROLLBACK + raw.accept((1, 2)) + raw.TX_COMMIT)
     asked = facing.of(amqp.CommandReceived)
     handles = [each.outcome for each in sent]
-    assert [event.pendings for event in asked if isinstance(event.command, (amqp.TxCommit, amqp.TxRollback))] == [
+    assert [event.pendings for event in asked if isinstance(event.command, (spec.TxCommit, spec.TxRollback))] == [
         (handles[0],),
         (handles[1],),
         (handles[1], handles[2]),
@@ -139,14 +141,14 @@ def test_after_a_rollback_the_messages_are_still_the_clients() -> None:
     session = facing.session
     session.accept(0, 1)
     assert session.unsettled == (2,)
-    handle = session.call(amqp.TxRollback())
+    handle = session.call(spec.TxRollback())
     assert session.unsettled == (2,)
     done(facing)
     assert handle.done
     assert set(session.unsettled) == {0, 1, 2}
     session.release(0)
     session.accept(1)
-    session.call(amqp.TxCommit())
+    session.call(spec.TxCommit())
     done(facing)
     assert session.unsettled == (2,)
     with pytest.raises(LocalProtocolError, match="already settled"):
@@ -157,12 +159,12 @@ def test_a_commit_ends_what_was_accepted() -> None:
     facing = selecting(2)
     session = facing.session
     session.accept(0)
-    handle = session.call(amqp.TxCommit())
+    handle = session.call(spec.TxCommit())
     facing.forget()
     done(facing)
     assert handle.result is None
     assert any([isinstance(event.state, amqp.Completed) and handle in event.pendings for event in facing.of(Settled)])
-    session.call(amqp.TxRollback())
+    session.call(spec.TxRollback())
     done(facing)
     assert session.unsettled == (1,)
 
@@ -172,9 +174,9 @@ def test_what_is_accepted_behind_a_commit_belongs_to_the_next_transaction() -> N
     facing = selecting(2)
     session = facing.session
     session.accept(0)
-    session.call(amqp.TxCommit())
+    session.call(spec.TxCommit())
     session.accept(1)
-    session.call(amqp.TxRollback())
+    session.call(spec.TxRollback())
     done(facing)
     assert session.unsettled == (1,)
 
@@ -184,7 +186,7 @@ def test_what_is_published_is_sent_before_the_commit() -> None:
     facing = selecting()
     session = facing.session
     sent = session.transfer("e", b"a")
-    session.call(amqp.TxCommit())
+    session.call(spec.TxCommit())
     assert facing.names() == ["message.transfer", "tx.commit"]
     done(facing)
     assert sent.outcome is not None
@@ -196,7 +198,7 @@ def test_a_server_has_no_transactions_with_its_client(side: Side) -> None:
     facing = Facing.attached(side)
     if side is SERVER:
         with pytest.raises(LocalProtocolError, match="isn't for a client"):
-            facing.session.call(amqp.TxSelect())
+            facing.session.call(spec.TxSelect())
     else:
         facing.feed(raw.TX_SELECT)
         facing.excepts(530, None, 0, 0x0501)
@@ -205,15 +207,15 @@ def test_a_server_has_no_transactions_with_its_client(side: Side) -> None:
 # Distributed transactions over sessions: what a session itself forbids, and a server that keeps its branches.
 
 
-ONE = amqp.Xid(1, b"global", b"one")
-TWO = amqp.Xid(1, b"global", b"two")
+ONE = spec.Xid(1, b"global", b"one")
+TWO = spec.Xid(1, b"global", b"two")
 
 
 class Branching(Ends):
     """A server that keeps the branches of all its sessions."""
 
     def __init__(self) -> None:
-        self.branches = amqp.Branches()
+        self.branches = Branches()
         super().__init__()
 
     def answer(self, here: amqp.Connection, event: Any) -> None:
@@ -245,7 +247,7 @@ class Branching(Ends):
 
 def delivered(ends: Ends) -> Any:
     """A message that the client has been delivered; its outcome's handle at the server."""
-    ends.session.call(amqp.MessageSubscribe("q", "d"))
+    ends.session.call(spec.MessageSubscribe("q", "d"))
     ends.session.top_up("d", 10)
     ends.move()
     outcome = ends.served.transfer("d", amqp.Message(b"x")).outcome
@@ -258,23 +260,23 @@ def delivered(ends: Ends) -> Any:
 def test_what_a_branch_accepts_is_settled_by_its_commit(how: str) -> None:
     ends = Branching()
     outcome = delivered(ends)
-    ends.session.call(amqp.DtxSelect())
-    started = ends.session.call(amqp.DtxStart(ONE))
+    ends.session.call(spec.DtxSelect())
+    started = ends.session.call(spec.DtxStart(ONE))
     ends.session.accept(*ends.session.unsettled)
-    ended = ends.session.call(amqp.DtxEnd(ONE))
+    ended = ends.session.call(spec.DtxEnd(ONE))
     ends.move()
-    assert (started.result, ended.result) == (amqp.XaResult(0), amqp.XaResult(0))
+    assert (started.result, ended.result) == (spec.XaResult(0), spec.XaResult(0))
     assert not outcome.done
     assert ends.session.unsettled == ()
     if how == "two-phase":
-        ends.session.call(amqp.DtxPrepare(ONE))
-        found = ends.session.call(amqp.DtxRecover())
+        ends.session.call(spec.DtxPrepare(ONE))
+        found = ends.session.call(spec.DtxRecover())
         ends.move()
-        assert isinstance(found.result, amqp.RecoverResult)
+        assert isinstance(found.result, spec.RecoverResult)
         assert found.result.in_doubt == [ONE]
-    committed = ends.session.call(amqp.DtxCommit(ONE, one_phase=how == "one-phase"))
+    committed = ends.session.call(spec.DtxCommit(ONE, one_phase=how == "one-phase"))
     ends.move()
-    assert committed.result == amqp.XaResult(0)
+    assert committed.result == spec.XaResult(0)
     assert outcome.result == Accepted()
     # Outside of a branch an accept is final at once.
     another = ends.served.transfer("d", amqp.Message(b"x")).outcome
@@ -289,13 +291,13 @@ def test_what_a_branch_accepts_is_acquired_again_by_its_rollback() -> None:
     ends = Branching()
     outcome = delivered(ends)
     before = ends.session.unsettled
-    ends.session.call(amqp.DtxSelect())
-    ends.session.call(amqp.DtxStart(ONE))
+    ends.session.call(spec.DtxSelect())
+    ends.session.call(spec.DtxStart(ONE))
     ends.session.accept(*before)
-    ends.session.call(amqp.DtxEnd(ONE, fail=True))
+    ends.session.call(spec.DtxEnd(ONE, fail=True))
     ends.move()
     # Doomed: the server has told so, the client knows when it rolls back.
-    ends.session.call(amqp.DtxRollback(ONE))
+    ends.session.call(spec.DtxRollback(ONE))
     ends.move()
     assert ends.session.unsettled == before
     assert not outcome.done
@@ -308,38 +310,38 @@ def test_a_branch_is_committed_by_another_session() -> None:
     ends = Branching()
     outcome = delivered(ends)
     other = ends.client.open_session("coordinator")
-    ends.session.call(amqp.DtxSelect())
-    ends.session.call(amqp.DtxStart(ONE))
+    ends.session.call(spec.DtxSelect())
+    ends.session.call(spec.DtxStart(ONE))
     ends.session.accept(*ends.session.unsettled)
-    ends.session.call(amqp.DtxEnd(ONE))
+    ends.session.call(spec.DtxEnd(ONE))
     ends.move()
-    other.call(amqp.DtxCommit(ONE, one_phase=True))
+    other.call(spec.DtxCommit(ONE, one_phase=True))
     ends.move()
     assert outcome.result == Accepted()
     settled = [event for event in ends.told[ends.server] if isinstance(event, Settled)]
     assert settled[-1].pendings == (outcome,)
 
 
-SELECTED = [amqp.DtxSelect()]
-STARTED = [amqp.DtxSelect(), amqp.DtxStart(ONE)]
-UNACCEPTED = amqp.MessageSubscribe("q", "d", amqp.NONE, 0)
+SELECTED = [spec.DtxSelect()]
+STARTED = [spec.DtxSelect(), spec.DtxStart(ONE)]
+UNACCEPTED = spec.MessageSubscribe("q", "d", amqp.spec.NONE, 0)
 ILLEGAL = [
-    pytest.param([], amqp.DtxStart(ONE), 409, "dtx.select/required", id="start before select"),
-    pytest.param([], amqp.DtxEnd(ONE), 409, "dtx.select/required", id="end before select"),
-    pytest.param(STARTED, amqp.DtxStart(TWO), 409, "dtx.start/illegal-state", id="two branches"),
-    pytest.param(SELECTED, amqp.DtxEnd(ONE), 409, "dtx.end/not-associated", id="end without start"),
-    pytest.param(STARTED, amqp.DtxEnd(TWO), 409, "dtx.end/not-associated", id="end of another"),
-    pytest.param(SELECTED, amqp.DtxStart(ONE, join=True, resume=True), 530, "dtx.start/join-and-resume", id="both"),
-    pytest.param(STARTED, amqp.DtxEnd(ONE, suspend=True, fail=True), 530, "dtx.end/suspend-and-fail", id="both ends"),
-    pytest.param(SELECTED, amqp.TxSelect(), 409, "tx.select/no-dtx", id="tx behind dtx"),
-    pytest.param([amqp.TxSelect()], amqp.DtxSelect(), 409, None, id="dtx behind tx"),
-    pytest.param([amqp.TxSelect()], amqp.TxSelect(), 409, "tx.select/exactly-once", id="tx twice"),
-    pytest.param([UNACCEPTED], amqp.TxSelect(), 530, "tx.select/explicit-accepts", id="tx behind accept-mode none"),
-    pytest.param([amqp.TxSelect()], UNACCEPTED, 530, "tx.select/explicit-accepts", id="accept-mode none behind tx"),
-    pytest.param([], amqp.TxCommit(), 409, "tx.commit/select-required", id="commit before select"),
-    pytest.param([], amqp.TxRollback(), 409, "tx.rollback/select-required", id="rollback before select"),
-    pytest.param(SELECTED, amqp.TxCommit(), 409, "tx.commit/select-required", id="commit behind dtx"),
-    pytest.param(SELECTED, amqp.TxRollback(), 409, "tx.rollback/select-required", id="rollback behind dtx"),
+    pytest.param([], spec.DtxStart(ONE), 409, "dtx.select/required", id="start before select"),
+    pytest.param([], spec.DtxEnd(ONE), 409, "dtx.select/required", id="end before select"),
+    pytest.param(STARTED, spec.DtxStart(TWO), 409, "dtx.start/illegal-state", id="two branches"),
+    pytest.param(SELECTED, spec.DtxEnd(ONE), 409, "dtx.end/not-associated", id="end without start"),
+    pytest.param(STARTED, spec.DtxEnd(TWO), 409, "dtx.end/not-associated", id="end of another"),
+    pytest.param(SELECTED, spec.DtxStart(ONE, join=True, resume=True), 530, "dtx.start/join-and-resume", id="both"),
+    pytest.param(STARTED, spec.DtxEnd(ONE, suspend=True, fail=True), 530, "dtx.end/suspend-and-fail", id="both ends"),
+    pytest.param(SELECTED, spec.TxSelect(), 409, "tx.select/no-dtx", id="tx behind dtx"),
+    pytest.param([spec.TxSelect()], spec.DtxSelect(), 409, None, id="dtx behind tx"),
+    pytest.param([spec.TxSelect()], spec.TxSelect(), 409, "tx.select/exactly-once", id="tx twice"),
+    pytest.param([UNACCEPTED], spec.TxSelect(), 530, "tx.select/explicit-accepts", id="tx behind accept-mode none"),
+    pytest.param([spec.TxSelect()], UNACCEPTED, 530, "tx.select/explicit-accepts", id="accept-mode none behind tx"),
+    pytest.param([], spec.TxCommit(), 409, "tx.commit/select-required", id="commit before select"),
+    pytest.param([], spec.TxRollback(), 409, "tx.rollback/select-required", id="rollback before select"),
+    pytest.param(SELECTED, spec.TxCommit(), 409, "tx.commit/select-required", id="commit behind dtx"),
+    pytest.param(SELECTED, spec.TxRollback(), 409, "tx.rollback/select-required", id="rollback behind dtx"),
 ]
 
 
@@ -369,7 +371,7 @@ def test_a_session_refuses_what_is_out_of_place(before: list[Any], command: Any,
 
 def test_a_branch_that_is_known_is_refused_by_its_server() -> None:
     ends = Branching()
-    for command in (amqp.DtxSelect(), amqp.DtxStart(ONE), amqp.DtxEnd(ONE), amqp.DtxStart(ONE)):
+    for command in (spec.DtxSelect(), spec.DtxStart(ONE), spec.DtxEnd(ONE), spec.DtxStart(ONE)):
         ends.session.call(command)
     ends.move()
     error = ends.failure(ends.client)
@@ -379,18 +381,18 @@ def test_a_branch_that_is_known_is_refused_by_its_server() -> None:
 def test_an_accept_of_a_suspended_branch_waits_for_it() -> None:
     ends = Branching()
     outcome = delivered(ends)
-    ends.session.call(amqp.DtxSelect())
-    ends.session.call(amqp.DtxStart(ONE))
+    ends.session.call(spec.DtxSelect())
+    ends.session.call(spec.DtxStart(ONE))
     ends.session.accept(*ends.session.unsettled)
-    ends.session.call(amqp.DtxEnd(ONE, suspend=True))
-    ends.session.call(amqp.DtxStart(TWO))
-    ends.session.call(amqp.DtxEnd(TWO))
-    ends.session.call(amqp.DtxCommit(TWO, one_phase=True))
+    ends.session.call(spec.DtxEnd(ONE, suspend=True))
+    ends.session.call(spec.DtxStart(TWO))
+    ends.session.call(spec.DtxEnd(TWO))
+    ends.session.call(spec.DtxCommit(TWO, one_phase=True))
     ends.move()
     assert not outcome.done
-    ends.session.call(amqp.DtxStart(ONE, resume=True))
-    ends.session.call(amqp.DtxEnd(ONE))
-    ends.session.call(amqp.DtxCommit(ONE, one_phase=True))
+    ends.session.call(spec.DtxStart(ONE, resume=True))
+    ends.session.call(spec.DtxEnd(ONE))
+    ends.session.call(spec.DtxCommit(ONE, one_phase=True))
     ends.move()
     assert outcome.result == Accepted()
 
@@ -424,11 +426,11 @@ def test_a_client_may_release_what_the_transaction_has_accepted_once() -> None:
     for again in (session.release, session.reject, session.accept):
         with pytest.raises(LocalProtocolError, match=r"of \[0\]: no transfers of these ids wait for it"):
             again(0)
-    session.call(amqp.TxRollback())
+    session.call(spec.TxRollback())
     done(facing)
     assert session.unsettled == (1,)
     session.accept(1)
-    session.call(amqp.TxCommit())
+    session.call(spec.TxCommit())
     # The release was of the transaction that is over.
     with pytest.raises(LocalProtocolError):
         session.release(1)

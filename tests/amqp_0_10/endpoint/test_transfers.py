@@ -7,6 +7,7 @@ import pytest
 
 from amqp_sansio import Abandoned, Accepted, Event, Failed, Limits, LocalProtocolError, Replied, Settled, Side
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from tests.kit import octets_0_10 as raw
 from tests.kit.facing import CLIENT, SERVER
 from tests.kit.facing_0_10 import Facing, client_config, fed, sending, server_config
@@ -109,7 +110,7 @@ def test_headers_go_on_octet_by_octet() -> None:
     (message,) = facing.of(amqp.MessageReceived)
     assert message.headers.raw == header
     (other,) = message.headers.others
-    assert isinstance(other, amqp.Struct32)
+    assert isinstance(other, amqp.spec.Struct32)
     client = Facing.attached(CLIENT)
     client.session.transfer("", message.message)
     assert client.sent()[0].segments[2] == header
@@ -164,7 +165,7 @@ def test_redelivered_goes_both_ways() -> None:
 
 def test_a_published_message_that_is_executed_is_taken(client: Facing) -> None:
     one = client.session.transfer("e", b"x")
-    two = client.session.transfer("e", b"x", accept_mode=amqp.NONE)
+    two = client.session.transfer("e", b"x", accept_mode=amqp.spec.NONE)
     assert one.outcome is not None
     assert two.outcome is None
     client.feed(raw.completed((0, 1)))
@@ -292,20 +293,20 @@ def test_a_server_is_told_of_words_about_messages_it_never_sent() -> None:
 
 @pytest.mark.rule("0-10/message.accept/acquisition")
 def test_only_what_is_acquired_is_accepted() -> None:
-    facing = fed(2, acquire_mode=amqp.NOT_ACQUIRED)
+    facing = fed(2, acquire_mode=amqp.spec.NOT_ACQUIRED)
     with pytest.raises(LocalProtocolError) as caught:
         facing.session.accept(0)
     assert caught.value.rule == "0-10/message.accept/acquisition"
     assert facing.sent() == []
     assert facing.session.unsettled == (0, 1)
-    server, _ = sending(acquire_mode=amqp.NOT_ACQUIRED)
+    server, _ = sending(acquire_mode=amqp.spec.NOT_ACQUIRED)
     server.feed(raw.accept(0))
     server.excepts(542, "message.accept/acquisition", 3, 0x0402)
 
 
 @pytest.mark.rule("0-10/message.reject/acquisition")
 def test_a_reject_of_what_is_not_acquired_is_ignored() -> None:
-    facing, (sent,) = sending(acquire_mode=amqp.NOT_ACQUIRED)
+    facing, (sent,) = sending(acquire_mode=amqp.spec.NOT_ACQUIRED)
     outcome = sent.outcome
     assert outcome is not None
     facing.feed(raw.reject(0))
@@ -317,7 +318,7 @@ def test_a_reject_of_what_is_not_acquired_is_ignored() -> None:
     assert not outcome.done
     assert facing.of(Failed) == []
     facing.feed(raw.acquire(0))
-    facing.session.complete(4, amqp.Acquired(amqp.SequenceSet.of(0)))
+    facing.session.complete(4, spec.Acquired(amqp.SequenceSet.of(0)))
     facing.feed(raw.reject(0))
     assert facing.asked().pendings == (outcome,)
     facing.session.complete(5)
@@ -326,7 +327,7 @@ def test_a_reject_of_what_is_not_acquired_is_ignored() -> None:
 
 @pytest.mark.rule("0-10/message.reject/acquisition")
 def test_the_own_reject_of_what_is_not_acquired_changes_nothing() -> None:
-    facing = fed(acquire_mode=amqp.NOT_ACQUIRED)
+    facing = fed(acquire_mode=amqp.spec.NOT_ACQUIRED)
     facing.session.reject(0)
     assert list(facing.session.unsettled) == [0]
     facing.session.release(0)
@@ -335,7 +336,7 @@ def test_the_own_reject_of_what_is_not_acquired_changes_nothing() -> None:
 
 @pytest.mark.rule("0-10/message.acquire/one-to-one")
 def test_every_acquire_has_one_result_with_what_was_acquired() -> None:
-    facing, sent = sending(3, acquire_mode=amqp.NOT_ACQUIRED)
+    facing, sent = sending(3, acquire_mode=amqp.spec.NOT_ACQUIRED)
     session = facing.session
     facing.feed(raw.acquire((0, 2)))
     (asked,) = facing.of(amqp.CommandReceived)
@@ -343,9 +344,9 @@ def test_every_acquire_has_one_result_with_what_was_acquired() -> None:
     last = asked.command_id
     with pytest.raises(LocalProtocolError, match=r"has message\.acquired result"):
         session.complete(last)
-    session.complete(last, amqp.Acquired(amqp.SequenceSet.of(0, 2)))
+    session.complete(last, spec.Acquired(amqp.SequenceSet.of(0, 2)))
     with pytest.raises(LocalProtocolError):
-        session.complete(last, amqp.Acquired(amqp.SequenceSet.of(1)))
+        session.complete(last, spec.Acquired(amqp.SequenceSet.of(1)))
     facing.feed(raw.flush("completed"))
     assert facing.out == raw.result(last, raw.struct32(0x0404, raw.ids(0, 2))) + raw.completed((0, last))
     # Those that are acquired can be accepted.
@@ -354,7 +355,7 @@ def test_every_acquire_has_one_result_with_what_was_acquired() -> None:
     session.complete(last + 1)
     assert [each.outcome.done for each in sent if each.outcome] == [True, False, True]
     facing.feed(raw.acquire(1))
-    session.complete(last + 2, amqp.Acquired(amqp.SequenceSet()))
+    session.complete(last + 2, spec.Acquired(amqp.SequenceSet()))
     assert facing.names().count("execution.result") == 1
     facing.feed(raw.accept(1))
     facing.excepts(542, "message.accept/acquisition", last + 3, 0x0402)
@@ -362,12 +363,12 @@ def test_every_acquire_has_one_result_with_what_was_acquired() -> None:
 
 @pytest.mark.rule("0-10/message.acquire/one-to-one")
 def test_a_client_accepts_what_it_has_acquired() -> None:
-    facing = fed(2, acquire_mode=amqp.NOT_ACQUIRED)
+    facing = fed(2, acquire_mode=amqp.spec.NOT_ACQUIRED)
     handle = facing.session.acquire(0, 1)
     assert facing.sent()[-1].octets[12:] == bytes.fromhex("04050101010000080000000000000001")
     last = facing.last_id
     facing.feed(raw.result(last, raw.struct32(0x0404, raw.ids(1))) + raw.completed((0, last)))
-    assert handle.result == amqp.Acquired(amqp.SequenceSet.of(1))
+    assert handle.result == spec.Acquired(amqp.SequenceSet.of(1))
     assert Replied(handle) in facing.events
     facing.session.accept(1)
     with pytest.raises(LocalProtocolError, match="not acquired"):
@@ -400,9 +401,9 @@ def test_a_transfer_that_is_refused_fails_with_all_others(client: Facing) -> Non
 
 def test_messages_of_two_subscriptions_are_told_apart() -> None:
     facing = fed(0)
-    facing.session.call(amqp.MessageSubscribe("q", "other", 0, 0))
-    facing.session.call(amqp.MessageFlow("other", 0, 1))
-    facing.session.call(amqp.MessageFlow("other", 1, None))
+    facing.session.call(spec.MessageSubscribe("q", "other", 0, 0))
+    facing.session.call(spec.MessageFlow("other", 0, 1))
+    facing.session.call(spec.MessageFlow("other", 1, None))
     facing.feed(
         raw.transfer("other", b"a", header=raw.routed()) + raw.transfer("d", b"b", header=raw.routed()) + raw.sync()
     )
@@ -431,7 +432,7 @@ def test_a_large_message_is_cut_into_frames_of_the_agreed_size() -> None:
 
 def test_a_command_segment_is_cut_into_frames_too() -> None:
     facing = Facing.attached(CLIENT, client_config(max_frame_size=4096))
-    facing.session.call(amqp.MessageSubscribe("q", "d", 0, 0, arguments={"k": "v" * 9000}))
+    facing.session.call(spec.MessageSubscribe("q", "d", 0, 0, arguments={"k": "v" * 9000}))
     (told,) = facing.sent()
     assert len(told.sizes) == 3
     server = Facing.attached(SERVER)
@@ -482,8 +483,8 @@ def test_a_larger_body_comes_in_pieces(side: Side) -> None:
     facing.feed(HEAD + pieces(b"12345", b"67890", b"abc", b"de", b"", b"fghij", header=raw.routed()))
     begun = facing.events[0]
     assert isinstance(begun, amqp.MessageBegun)
-    mode = None if side is Side.CLIENT else amqp.NONE
-    assert begun == amqp.MessageBegun(0, 0, amqp.MessageTransfer("d", mode), begun.headers, True)
+    mode = None if side is Side.CLIENT else amqp.spec.NONE
+    assert begun == amqp.MessageBegun(0, 0, spec.MessageTransfer("d", mode), begun.headers, True)
     assert begun.headers.raw == raw.routed()
     # It's told to begin when it has become too large; what is there then comes together.
     assert told(facing.events) == [amqp.MessageBegun, b"1234567890abc", b"de", b"", b"fghij"]

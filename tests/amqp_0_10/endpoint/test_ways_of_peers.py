@@ -6,6 +6,7 @@ import pytest
 
 from amqp_sansio import Accepted, Failed, LocalProtocolError, Settled, Side
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.codec.dialect import missing
 from amqp_sansio.amqp_0_10.model.credit import Balance
 from amqp_sansio.observer import Violation
@@ -92,12 +93,12 @@ def test_what_is_to_be_made_needs_its_type_in_every_dialect(server: Facing) -> N
 @pytest.mark.parametrize(
     ("record", "name"),
     [
-        (amqp.SessionCommandPoint(None, 0), "command_id"),
-        (amqp.SessionDetached(None, 0), "name"),
-        (amqp.ExchangeBind("q", None, "k"), "exchange"),
-        (amqp.ExchangeUnbind(None, "x"), "queue"),
-        (amqp.ExchangeDeclare(None, None, passive=True), "exchange"),
-        (amqp.SessionCommandPoint(0, None), ""),
+        (spec.SessionCommandPoint(None, 0), "command_id"),
+        (spec.SessionDetached(None, 0), "name"),
+        (spec.ExchangeBind("q", None, "k"), "exchange"),
+        (spec.ExchangeUnbind(None, "x"), "queue"),
+        (spec.ExchangeDeclare(None, None, passive=True), "exchange"),
+        (spec.SessionCommandPoint(0, None), ""),
     ],
 )
 def test_other_fields_stay_required(record: Any, name: str) -> None:
@@ -107,7 +108,7 @@ def test_other_fields_stay_required(record: Any, name: str) -> None:
 def test_an_end_writes_all_fields_itself(facing: Facing) -> None:
     if facing.side is CLIENT:
         with pytest.raises(LocalProtocolError):
-            facing.session.call(amqp.ExchangeBind("q", "amq.fanout"))
+            facing.session.call(spec.ExchangeBind("q", "amq.fanout"))
     facing.session.close()
     assert [each.missing() for each in facing.records()] == [""]
 
@@ -179,25 +180,25 @@ def changes(pair: Pair) -> list[tuple[str, int | None, int | None]]:
     return [(event.destination, event.messages, event.octets) for event in told]
 
 
-def said(pair: Pair, *commands: amqp.Command[Any]) -> None:
+def said(pair: Pair, *commands: spec.Command[Any]) -> None:
     """What a broker sends to the client's session, other than the server here would."""
     for each in commands:
         pair.client.receive_data(frames(each), pair.now)
     pair.drain(Side.CLIENT)
 
 
-STOP = (amqp.MessageSetFlowMode("", amqp.CREDIT), amqp.MessageStop(""))
+STOP = (spec.MessageSetFlowMode("", amqp.spec.CREDIT), spec.MessageStop(""))
 """As Broker-J stops a publisher: with the mode every time, whatever credit there is."""
 
 
 def test_credit_without_limit_is_written_as_a_number() -> None:
     """An absent value says the same, and is read as nothing at all."""
     pair, client, _ = attached()
-    client.call(amqp.MessageSubscribe("queue", "d", 0, 0))
+    client.call(spec.MessageSubscribe("queue", "d", 0, 0))
     client.top_up("d", 5)
     pair.pump()
     wire = bytes(pair.sent[Side.CLIENT])
-    assert amqp.MessageFlow("d", amqp.BYTE, amqp.INFINITE).encode_segment(sync=False) in wire
+    assert spec.MessageFlow("d", amqp.spec.BYTE, amqp.spec.INFINITE).encode_segment(sync=False) in wire
     assert client.granted("d") == (5, None)
 
 
@@ -210,7 +211,7 @@ def test_a_publisher_goes_on_with_messages_alone(exchange: str) -> None:
         assert client.credit(exchange) == (0, None)
         with pytest.raises(amqp.NoCredit):
             client.transfer(exchange, b"body")
-        said(pair, amqp.MessageFlow("", amqp.MESSAGE, MANY))
+        said(pair, spec.MessageFlow("", amqp.spec.MESSAGE, MANY))
         assert client.credit(exchange) == (MANY, None)
         client.transfer(exchange, b"body")
         assert client.credit(exchange) == (MANY - 1, None)
@@ -221,7 +222,7 @@ def test_a_publisher_goes_on_with_messages_alone(exchange: str) -> None:
 def test_octets_count_once_they_are_granted() -> None:
     pair, client, _ = attached()
     message = amqp.Message(b"body")
-    said(pair, *STOP, amqp.MessageFlow("", amqp.MESSAGE, 5), amqp.MessageFlow("", amqp.BYTE, 6))
+    said(pair, *STOP, spec.MessageFlow("", amqp.spec.MESSAGE, 5), spec.MessageFlow("", amqp.spec.BYTE, 6))
     assert client.credit("") == (5, 6)
     client.transfer("", message)
     assert client.credit("") == (4, 2)
@@ -229,14 +230,14 @@ def test_octets_count_once_they_are_granted() -> None:
         client.transfer("", message)
     said(pair, *STOP)
     assert client.credit("") == (0, None)
-    said(pair, amqp.MessageFlow("", amqp.MESSAGE, 1))
+    said(pair, spec.MessageFlow("", amqp.spec.MESSAGE, 1))
     client.transfer("", amqp.Message(bytes(100)))
     assert client.credit("") == (0, None)
 
 
 def test_a_server_that_grants_messages_alone_takes_them() -> None:
     pair, client, server = attached()
-    for command in (amqp.MessageStop(""), amqp.MessageFlow("", amqp.MESSAGE, 1)):
+    for command in (spec.MessageStop(""), spec.MessageFlow("", amqp.spec.MESSAGE, 1)):
         server.call(command)
         pair.pump()
     client.transfer("", b"body")
@@ -251,7 +252,7 @@ def test_a_server_that_grants_messages_alone_takes_them() -> None:
 
 def test_what_is_said_of_an_exchange_comes_before_what_is_said_of_all() -> None:
     pair, client, _ = attached()
-    said(pair, amqp.MessageFlow("amq.direct", amqp.MESSAGE, 1), *STOP)
+    said(pair, spec.MessageFlow("amq.direct", amqp.spec.MESSAGE, 1), *STOP)
     assert client.credit("amq.direct") == (1, None)
     assert client.credit("amq.topic") == (0, None)
     client.transfer("amq.direct", b"body")
@@ -259,28 +260,28 @@ def test_what_is_said_of_an_exchange_comes_before_what_is_said_of_all() -> None:
         client.transfer("amq.direct", b"body")
 
 
-@pytest.mark.parametrize("mode", [amqp.CREDIT, amqp.WINDOW])
+@pytest.mark.parametrize("mode", [amqp.spec.CREDIT, amqp.spec.WINDOW])
 def test_octets_of_bodies_alone_are_no_breach(mode: int) -> None:
     balance = Balance()
     balance.flow_mode = mode
-    balance.grant(amqp.MESSAGE, 100)
-    balance.grant(amqp.BYTE, 30)
+    balance.grant(amqp.spec.MESSAGE, 100)
+    balance.grant(amqp.spec.BYTE, 30)
     for left in (15, 0, 0):
         assert balance.admits(10)
         balance.spend(15, 10)
         assert balance.octets == left
     assert not balance.admits(1)
     assert not balance.admits(0)
-    assert balance.restore(0, 15, 10) is (mode == amqp.WINDOW)
-    assert balance.admits(10) is (mode == amqp.WINDOW)
+    assert balance.restore(0, 15, 10) is (mode == amqp.spec.WINDOW)
+    assert balance.admits(10) is (mode == amqp.spec.WINDOW)
     assert not balance.admits(11)
 
 
 def test_setting_the_same_mode_again_is_no_change() -> None:
     pair, client, server = attached()
-    client.call(amqp.MessageSubscribe("queue", "d", 0, 0))
+    client.call(spec.MessageSubscribe("queue", "d", 0, 0))
     client.top_up("d", 5)
-    client.call(amqp.MessageSetFlowMode("d", amqp.WINDOW))
+    client.call(spec.MessageSetFlowMode("d", amqp.spec.WINDOW))
     pair.pump()
     subscribe = next(e for e in pair.events[Side.SERVER] if isinstance(e, amqp.CommandReceived))
     server.complete(subscribe.command_id)
@@ -296,7 +297,7 @@ def browsed(count: int) -> Facing:
     facing = Facing.subscribed(SERVER, server_config(lenient_accepts=True))
     facing.feed(raw.flow("d", 0, None) + raw.flow("d", 1, None))
     for _ in range(count):
-        facing.session.transfer("d", b"x", acquire_mode=amqp.NOT_ACQUIRED)
+        facing.session.transfer("d", b"x", acquire_mode=amqp.spec.NOT_ACQUIRED)
     return facing.forget()
 
 
@@ -321,7 +322,7 @@ def test_what_was_acquired_is_accepted_all_the_same() -> None:
     facing = browsed(2)
     looked, taken = [each for each in facing.session.pending if each.key[-1] == "outcome"]
     facing.feed(raw.acquire(1))
-    facing.session.complete(facing.asked().command_id, amqp.Acquired(amqp.SequenceSet.of(1)))
+    facing.session.complete(facing.asked().command_id, spec.Acquired(amqp.SequenceSet.of(1)))
     facing.feed(raw.accept(0, 1))
     asked = facing.asked()
     assert asked.pendings == (taken,)
@@ -333,6 +334,6 @@ def test_what_was_acquired_is_accepted_all_the_same() -> None:
 
 def test_a_client_stays_strict_about_its_own_messages() -> None:
     facing = Facing.attached(CLIENT, client_config(lenient_accepts=True))
-    facing.session.transfer("", b"x", acquire_mode=amqp.NOT_ACQUIRED)
+    facing.session.transfer("", b"x", acquire_mode=amqp.spec.NOT_ACQUIRED)
     facing.forget().feed(raw.accept(0))
     facing.excepts(542, "message.accept/acquisition", 0, 0x0402)

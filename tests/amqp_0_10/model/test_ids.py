@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from amqp_sansio import Failed, LimitExceeded, Limits, RemoteProtocolError, Signal
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.model.command_ids import ReceiveState, SendState
 from amqp_sansio.amqp_0_10.model.execution import RESOURCE_LIMIT_EXCEEDED
 from amqp_sansio.amqp_0_10.model.open_ids import OpenIds
@@ -285,7 +286,7 @@ def test_a_set_of_scattered_ids_costs_a_step_for_each() -> None:
 
 
 SIZE = 300
-SELECT, ROLLBACK = command(amqp.TxSelect.CODE), command(amqp.TxRollback.CODE)
+SELECT, ROLLBACK = command(spec.TxSelect.CODE), command(spec.TxRollback.CODE)
 Make = Callable[[int], Callable[[], object]]
 
 
@@ -297,7 +298,7 @@ def feed(facing: Facing, *pieces: bytes) -> list[Any]:
         end.receive_data(octets, 0.0)
         while not isinstance(event := end.next_event(), Signal):
             if isinstance(event, amqp.CommandReceived):
-                result = amqp.Acquired(amqp.SequenceSet()) if isinstance(event.command, amqp.MessageAcquire) else None
+                result = spec.Acquired(amqp.SequenceSet()) if isinstance(event.command, spec.MessageAcquire) else None
                 facing.session.complete(event.command_id, result)
             else:
                 found.append(event)
@@ -399,7 +400,7 @@ def limited(facing: Facing, *pieces: bytes) -> int:
 @pytest.mark.parametrize("say", [acquire, reject])
 def test_acquiring_in_vain_and_rejecting_what_is_not_acquired_is_bounded(say: Callable[..., bytes]) -> None:
     """Such a reject is ignored (rule message.reject/acquisition)."""
-    facing = serving(SIZE, acquire_mode=amqp.NOT_ACQUIRED)
+    facing = serving(SIZE, acquire_mode=amqp.spec.NOT_ACQUIRED)
     assert limited(facing, *[say((0, 3 * SIZE - 1))] * 40) == EACH
 
 
@@ -426,7 +427,7 @@ def test_a_few_at_a_time_are_free() -> None:
 
 def test_what_is_settled_is_paid_for() -> None:
     """However often it was rolled back before."""
-    facing = serving(SIZE, acquire_mode=amqp.NOT_ACQUIRED)
+    facing = serving(SIZE, acquire_mode=amqp.spec.NOT_ACQUIRED)
     assert limited(facing, *[acquire((0, 3 * SIZE - 1))] * EACH, release((0, 3 * SIZE - 1))) == EACH + 1
     assert not [each for each in facing.session.pending if each.key[-1] == "outcome"]
 
@@ -437,7 +438,7 @@ def test_what_is_settled_is_paid_for() -> None:
 def watching(size: int, acquire_mode: int = 0, *, twice: bool = True) -> Talk010:
     talk = Talk010(limits=Limits(calls=10_000), twice=twice).open().session().subscribe()
     talk.server(*[transfer("d", acquire_mode=acquire_mode) for _ in range(3 * size)])
-    return talk.client(amqp.MessageRelease(amqp.SequenceSet([hole(size)])))
+    return talk.client(spec.MessageRelease(amqp.SequenceSet([hole(size)])))
 
 
 @pytest.mark.parametrize("name", ["accept", "reject", "release", "acquire", "completed", "confirmed"])
@@ -445,12 +446,12 @@ def test_what_an_observer_hears_again_and_again(name: str) -> None:
     def work(size: int) -> Callable[[], object]:
         talk, ids = watching(size), amqp.SequenceSet([hole(size)])
         said: Any = {
-            "accept": amqp.MessageAccept(ids),
-            "reject": amqp.MessageReject(ids),
-            "release": amqp.MessageRelease(ids),
-            "acquire": amqp.MessageAcquire(ids),
+            "accept": spec.MessageAccept(ids),
+            "reject": spec.MessageReject(ids),
+            "release": spec.MessageRelease(ids),
+            "acquire": spec.MessageAcquire(ids),
             "completed": completes(*ids),
-            "confirmed": amqp.SessionConfirmed(ids),
+            "confirmed": spec.SessionConfirmed(ids),
         }[name]
         octets = frames(said)
 
@@ -468,8 +469,8 @@ def test_what_an_observer_hears_again_and_again(name: str) -> None:
 @pytest.mark.parametrize("name", ["acquire", "reject"])
 def test_an_observer_loses_sight_of_what_an_endpoint_refuses(name: str) -> None:
     """It judges nothing of which it can't know."""
-    talk, ids = watching(SIZE, amqp.NOT_ACQUIRED, twice=False), amqp.SequenceSet([(0, 3 * SIZE - 1)])
-    said: Any = amqp.MessageAcquire(ids) if name == "acquire" else amqp.MessageReject(ids)
+    talk, ids = watching(SIZE, amqp.spec.NOT_ACQUIRED, twice=False), amqp.SequenceSet([(0, 3 * SIZE - 1)])
+    said: Any = spec.MessageAcquire(ids) if name == "acquire" else spec.MessageReject(ids)
     octets = frames(said)
     steps = count_steps(lambda: talk.client(*[octets] * 200))
     assert steps < 200 * 3 * SIZE * 2
@@ -477,12 +478,12 @@ def test_an_observer_loses_sight_of_what_an_endpoint_refuses(name: str) -> None:
 
 def test_an_observer_of_accepts_that_are_rolled_back_again_and_again() -> None:
     """Neither its model nor its history goes on for ever."""
-    talk, number = watching(SIZE).client(amqp.TxSelect()), 2
+    talk, number = watching(SIZE).client(spec.TxSelect()), 2
 
     def roll_back(times: int) -> None:
         nonlocal number
         for _ in range(times):
-            talk.client(amqp.MessageAccept(amqp.SequenceSet([(0, 3 * SIZE - 1)])), amqp.TxRollback())
+            talk.client(spec.MessageAccept(amqp.SequenceSet([(0, 3 * SIZE - 1)])), spec.TxRollback())
             number += 2
             talk.server(completes(number))
 

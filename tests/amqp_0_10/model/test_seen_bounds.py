@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio.amqp_0_10.model.credit import MESSAGE, Balance
+from amqp_sansio.amqp_0_10 import spec
+from amqp_sansio.amqp_0_10.codec.choices import MESSAGE
+from amqp_sansio.amqp_0_10.model.credit import Balance
 from amqp_sansio.amqp_0_10.model.session_model import WholeHalf
 from amqp_sansio.amqp_0_10.model.transfers import SeenTransfers
 from tests.kit.facing import CLIENT, SERVER
@@ -16,9 +18,9 @@ MOST = 3
 """Far below 64: one entry is forgotten at once."""
 
 
-def xid(number: int) -> amqp.Xid:
+def xid(number: int) -> spec.Xid:
     """Return one of many branches."""
-    return amqp.Xid(1, b"g", b"%d" % number)
+    return spec.Xid(1, b"g", b"%d" % number)
 
 
 class Half(WholeHalf):
@@ -35,9 +37,9 @@ class Half(WholeHalf):
         return found
 
 
-def commits(*numbers: int) -> list[amqp.DtxCommit]:
+def commits(*numbers: int) -> list[spec.DtxCommit]:
     """Return commits that are right only for branches that weren't prepared."""
-    return [amqp.DtxCommit(xid(number), one_phase=True) for number in numbers]
+    return [spec.DtxCommit(xid(number), one_phase=True) for number in numbers]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +47,7 @@ def commits(*numbers: int) -> list[amqp.DtxCommit]:
 )
 def test_the_branches_that_were_prepared_last_are_known(prepared: int, forgotten: int) -> None:
     half = Half()
-    assert half.rules(*[amqp.DtxPrepare(xid(number)) for number in range(prepared)]) == []
+    assert half.rules(*[spec.DtxPrepare(xid(number)) for number in range(prepared)]) == []
     assert list(half.prepared) == [xid(number) for number in range(forgotten, prepared)]
     assert half.rules(*commits(*range(prepared))) == ["dtx.commit/two-phase"] * (prepared - forgotten)
     assert not half.prepared
@@ -53,16 +55,16 @@ def test_the_branches_that_were_prepared_last_are_known(prepared: int, forgotten
 
 def test_a_branch_that_is_started_anew_is_not_prepared_any_more() -> None:
     half = Half()
-    assert half.rules(amqp.DtxSelect(), amqp.DtxPrepare(xid(1))) == []
-    assert half.rules(amqp.DtxStart(xid(1)), amqp.DtxEnd(xid(1)), *commits(1)) == []
+    assert half.rules(spec.DtxSelect(), spec.DtxPrepare(xid(1))) == []
+    assert half.rules(spec.DtxStart(xid(1)), spec.DtxEnd(xid(1)), *commits(1)) == []
 
 
 @pytest.mark.parametrize(("started", "kept"), [(MOST, [0, 1, 2]), (MOST + 1, [1, 2, 3])])
 def test_the_starts_without_a_result_that_are_kept(started: int, kept: list[int]) -> None:
     half = Half()
-    half.rules(amqp.DtxSelect())
+    half.rules(spec.DtxSelect())
     for number in range(started):
-        assert half.rules(amqp.DtxStart(xid(number)), amqp.DtxEnd(xid(number))) == []
+        assert half.rules(spec.DtxStart(xid(number)), spec.DtxEnd(xid(number))) == []
     assert [command.xid for command in half.starting.values()] == [xid(number) for number in kept]
 
 
@@ -70,10 +72,10 @@ def test_the_starts_without_a_result_that_are_kept(started: int, kept: list[int]
 def test_the_branches_to_resume_that_are_kept(suspended: int, told: bool) -> None:
     """The bound of what a half must know is the other one: `limit`."""
     half = Half(limit=MOST)
-    half.rules(amqp.DtxSelect())
+    half.rules(spec.DtxSelect())
     for number in range(suspended):
-        assert half.rules(amqp.DtxStart(xid(number)), amqp.DtxEnd(xid(number), suspend=True)) == []
-    assert half.rules(amqp.DtxStart(xid(0))) == (["dtx.end/suspend"] if told else [])
+        assert half.rules(spec.DtxStart(xid(number)), spec.DtxEnd(xid(number), suspend=True)) == []
+    assert half.rules(spec.DtxStart(xid(0))) == (["dtx.end/suspend"] if told else [])
 
 
 @pytest.mark.parametrize(("left", "known"), [(MOST, True), (MOST + 1, False)])
@@ -81,23 +83,23 @@ def test_a_half_forgets_which_branches_it_may_have_left_when_there_are_many(left
     half = Half()
     peer = WholeHalf(SERVER, 100, MOST)
     half.join(peer)
-    half.rules(amqp.DtxSelect())
+    half.rules(spec.DtxSelect())
     for number in range(left):
         start = half.next_id
-        assert half.rules(amqp.DtxStart(xid(number))) == []
-        assert not peer.take(number, amqp.ExecutionResult(start, amqp.XaResult(1)), (0, 0))
+        assert half.rules(spec.DtxStart(xid(number))) == []
+        assert not peer.take(number, spec.ExecutionResult(start, spec.XaResult(1)), (0, 0))
         assert half.current is None
     assert (half.left is not None) is known
-    assert half.rules(amqp.DtxEnd(xid(left))) == (["dtx.end/not-associated"] if known else [])
+    assert half.rules(spec.DtxEnd(xid(left))) == (["dtx.end/not-associated"] if known else [])
 
 
 def test_illegal_subscriptions_are_kept_up_to_the_limit() -> None:
     """Their sender took them for legal: what comes for them isn't held against the other side."""
     half = Half(limit=2)
-    half.rules(amqp.TxSelect())
+    half.rules(spec.TxSelect())
 
     def subscribe(name: str) -> list[str | None]:
-        return half.rules(amqp.MessageSubscribe("q", name, accept_mode=1))
+        return half.rules(spec.MessageSubscribe("q", name, accept_mode=1))
 
     assert subscribe("a") == ["tx.select/explicit-accepts"]
     assert subscribe("b") == ["tx.select/explicit-accepts"]
@@ -110,12 +112,12 @@ def test_illegal_subscriptions_are_kept_up_to_the_limit() -> None:
 
 def test_a_legal_subscription_beyond_the_limit_is_not_judged() -> None:
     half = Half(limit=1)
-    assert half.rules(amqp.MessageSubscribe("q", "a")) == []
+    assert half.rules(spec.MessageSubscribe("q", "a")) == []
     assert half.credit.known
-    assert half.rules(amqp.MessageSubscribe("q", "b")) == []
+    assert half.rules(spec.MessageSubscribe("q", "b")) == []
     assert list(half.subscriptions) == ["a"]
     assert not half.credit.known
-    assert half.rules(amqp.MessageCancel("b"), amqp.MessageCancel("nothing")) == []
+    assert half.rules(spec.MessageCancel("b"), spec.MessageCancel("nothing")) == []
 
 
 # Transfers.
@@ -126,14 +128,14 @@ def test_what_a_transaction_has_accepted_is_kept_up_to_the_bound(accepted: int, 
     """A rollback opens it again; of more, nobody knows what is open."""
     sent = SeenTransfers(MOST)
     for number in range(accepted):
-        sent.transfer(number, amqp.MessageTransfer("d"))
-        accept = amqp.MessageAccept(amqp.SequenceSet.of(number))
+        sent.transfer(number, spec.MessageTransfer("d"))
+        accept = spec.MessageAccept(amqp.SequenceSet.of(number))
         assert sent.settle(accept, number + 1, aside=True) is None
     sent.end_work(accepted, committed=False)
     assert list(sent.unsettled) == (list(range(accepted)) if known else [])
     assert sent.floor == (0 if known else accepted)
     # Each may be settled once more where it's open, and none is held against anybody where nothing is known.
-    first = amqp.MessageAccept(amqp.SequenceSet.of(0))
+    first = spec.MessageAccept(amqp.SequenceSet.of(0))
     assert sent.settle(first, accepted, aside=False) is None
     assert (sent.settle(first, accepted, aside=False) is not None) is known
 
@@ -142,7 +144,7 @@ def test_what_a_transaction_has_accepted_is_kept_up_to_the_bound(accepted: int, 
 def test_the_last_transfers_are_known(sent: int, first: int) -> None:
     seen = SeenTransfers(MOST)
     for number in range(sent):
-        seen.transfer(number, amqp.MessageTransfer("d"))
+        seen.transfer(number, spec.MessageTransfer("d"))
     assert list(seen.unsettled) == list(range(first, sent))
     assert seen.floor == first
 

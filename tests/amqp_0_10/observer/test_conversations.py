@@ -6,7 +6,9 @@ import pytest
 
 from amqp_sansio import AMQP_0_10, Limits, Side
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, CONTROL, HEADER, encode_assembly
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
 from amqp_sansio.observer import Identified
 from tests.kit.observing import SERVER
 from tests.kit.talk_0_10 import Talk010, completed, frames, transfer
@@ -24,7 +26,7 @@ def _commands(talk: Talk010) -> list[amqp.ObservedCommand]:
 
 
 def test_the_opening_and_what_answers_what() -> None:
-    talk = Talk010().open().client(amqp.ConnectionClose(200, "")).server(amqp.ConnectionCloseOk()).finish()
+    talk = Talk010().open().client(spec.ConnectionClose(200, "")).server(spec.ConnectionCloseOk()).finish()
     assert [(unit.event, unit.unit, unit.answers) for unit in talk.observed] == [
         ("protocol-header", "header", None),
         ("protocol-header", "header", None),
@@ -43,15 +45,15 @@ def test_the_opening_and_what_answers_what() -> None:
 
 @pytest.mark.rule("0-10/connection.close/channel-hint")
 def test_a_close_may_come_on_any_channel() -> None:
-    talk = _talk().server(amqp.ConnectionClose(501, "x"), channel=3).client(amqp.ConnectionCloseOk())
+    talk = _talk().server(spec.ConnectionClose(501, "x"), channel=3).client(spec.ConnectionCloseOk())
     assert talk.observed[-1].answers == talk.observed[-2].seq
     assert not talk.rules
 
 
 def test_heartbeats() -> None:
-    talk = Talk010().open().client(amqp.ConnectionHeartbeat()).server(amqp.ConnectionHeartbeat())
+    talk = Talk010().open().client(spec.ConnectionHeartbeat()).server(spec.ConnectionHeartbeat())
     assert [(unit.unit, unit.event) for unit in talk.observed[-2:]] == [("heartbeat",) * 2] * 2
-    assert isinstance(talk.observed[-1].content, amqp.ConnectionHeartbeat)
+    assert isinstance(talk.observed[-1].content, spec.ConnectionHeartbeat)
 
 
 @pytest.mark.rule("0-10/wire/track-order", "0-10/wire/frame-flags")
@@ -59,7 +61,7 @@ def test_controls_between_the_frames_of_a_command() -> None:
     octets = transfer("", b"0123456789" * 10, largest=40)
     first, rest = octets[:40], octets[40:]
     size = int.from_bytes(octets[2:4])
-    talk = _talk().client(octets[:size], amqp.SessionFlush(), octets[size:]).finish()
+    talk = _talk().client(octets[:size], spec.SessionFlush(), octets[size:]).finish()
     assert [unit.event for unit in talk.observed[-2:]] == ["session.flush", "message.transfer"]
     assert (talk.observed[-1].body, talk.observed[-1].size) == (b"0123456789" * 10, len(octets))
     assert first + rest == octets
@@ -77,15 +79,15 @@ def test_messages_on_two_channels_at_once() -> None:
 
 @pytest.mark.rule("0-10/wire/header-unknown-pass", "0-10/wire/header-any-order")
 def test_the_structs_of_a_header_segment() -> None:
-    unknown = amqp.Struct32(0x0F0F, b"\1\2")
-    structs = (amqp.MessageProperties(content_type="t"), unknown, amqp.FragmentProperties(), amqp.DeliveryProperties())
+    unknown = amqp.spec.Struct32(0x0F0F, b"\1\2")
+    structs = (amqp.MessageProperties(content_type="t"), unknown, spec.FragmentProperties(), amqp.DeliveryProperties())
     command = transfer("d")[: int.from_bytes(transfer("d")[2:4])]
-    header = encode_assembly(0, [(COMMAND, b""), (HEADER, amqp.encode_headers(structs))])[12:]
+    header = encode_assembly(0, [(COMMAND, b""), (HEADER, encode_headers(structs))])[12:]
     talk = _talk().client(command, _last(header)).finish()
     found = talk.observed[-1].properties
     assert isinstance(found, amqp.Headers)
-    assert (found.structs, found.raw) == (structs, amqp.encode_headers(structs))
-    assert found.others == (unknown, amqp.FragmentProperties())
+    assert (found.structs, found.raw) == (structs, encode_headers(structs))
+    assert found.others == (unknown, spec.FragmentProperties())
     assert (found.message_properties, found.content_type) == (structs[0], "t")
     assert talk.observed[-1].unit == "content"
     assert (talk.observed[-1].body, talk.observed[-1].body_size) == (b"", 0)
@@ -108,36 +110,36 @@ def test_what_is_kept_of_bodies(body: str, kept: bytes | None, told: bool) -> No
 
 def test_ids_begin_at_the_command_point_and_wrap() -> None:
     talk = Talk010().open().session(number=4_294_967_295)
-    talk.client(amqp.ExecutionSync(), amqp.ExecutionSync()).server(transfer("d")).finish()
+    talk.client(spec.ExecutionSync(), spec.ExecutionSync()).server(transfer("d")).finish()
     assert [event.command_id for event in _commands(talk)] == [4_294_967_295, 0, 4_294_967_295]
     assert not talk.rules
 
 
 def test_the_sync_bit_is_told() -> None:
-    talk = _talk().client(frames(amqp.ExecutionSync(), sync=True), amqp.ExecutionSync())
+    talk = _talk().client(frames(spec.ExecutionSync(), sync=True), spec.ExecutionSync())
     assert [event.sync for event in _commands(talk)] == [True, False]
 
 
 def test_ids_are_unknown_behind_a_gap_until_the_next_command_point() -> None:
-    talk = _talk().client(amqp.ExecutionSync()).gap("client", 10).client(amqp.ExecutionSync())
-    talk.client(amqp.SessionCommandPoint(9, 0), amqp.ExecutionSync()).server(amqp.ExecutionSync()).finish()
+    talk = _talk().client(spec.ExecutionSync()).gap("client", 10).client(spec.ExecutionSync())
+    talk.client(spec.SessionCommandPoint(9, 0), spec.ExecutionSync()).server(spec.ExecutionSync()).finish()
     assert [event.command_id for event in _commands(talk)] == [0, None, 9, 0]
     assert not talk.rules
 
 
 @pytest.mark.rule("0-10/execution.result/always")
 def test_a_result_answers_its_command_and_comes_before_its_completion() -> None:
-    talk = _talk().client(amqp.QueueQuery("q"), amqp.QueueQuery("q"))
+    talk = _talk().client(spec.QueueQuery("q"), spec.QueueQuery("q"))
     first, second = talk.observed[-2:]
-    talk.server(amqp.ExecutionResult(1, amqp.QueueQueryResult("q")), amqp.ExecutionResult(0, amqp.QueueQueryResult()))
+    talk.server(spec.ExecutionResult(1, spec.QueueQueryResult("q")), spec.ExecutionResult(0, spec.QueueQueryResult()))
     assert [unit.answers for unit in talk.observed[-2:]] == [second.seq, first.seq]
     assert not talk.server(completed(0, 1)).rules
-    talk.client(amqp.QueueQuery("q")).server(completed(0, 1, 2)).finish()
+    talk.client(spec.QueueQuery("q")).server(completed(0, 1, 2)).finish()
     assert talk.rules == ["execution.result/always"]
 
 
 def test_a_result_that_a_gap_hides_is_not_missed() -> None:
-    talk = _talk().client(amqp.QueueQuery("q")).gap(SERVER, 50).server(completed(0)).finish()
+    talk = _talk().client(spec.QueueQuery("q")).gap(SERVER, 50).server(completed(0)).finish()
     assert not talk.rules
 
 
@@ -149,11 +151,11 @@ def _session(*what: Any) -> Talk010:
 
 
 _RULES: list[tuple[str, Any]] = [
-    ("wire/frame-flags", lambda: _session(amqp.ExecutionSync(), _pieces()[1])),
-    ("wire/frame-flags", lambda: _session(amqp.ExecutionSync(), _first(BODY))),
+    ("wire/frame-flags", lambda: _session(spec.ExecutionSync(), _pieces()[1])),
+    ("wire/frame-flags", lambda: _session(spec.ExecutionSync(), _first(BODY))),
     ("wire/controls-track0", lambda: _session(_track(frames(completed(0)), 1))),
-    ("wire/commands-track1", lambda: _session(_track(frames(amqp.ExecutionSync()), 0))),
-    ("wire/commands-track1", lambda: _session(_track(frames(amqp.ExecutionSync()), 5))),
+    ("wire/commands-track1", lambda: _session(_track(frames(spec.ExecutionSync()), 0))),
+    ("wire/commands-track1", lambda: _session(_track(frames(spec.ExecutionSync()), 5))),
     ("wire/commands-track1", lambda: _session(b"\x0b" + frames(completed(0))[1:], b"\x07\2\0\x0c" + bytes(8))),
     ("wire/frame-reserved-zero", lambda: _session(b"\x8f" + frames(completed(0))[1:])),
     ("wire/frame-reserved-zero", lambda: _session(b"\x0f\x04" + frames(completed(0))[2:])),
@@ -170,8 +172,8 @@ _RULES: list[tuple[str, Any]] = [
         lambda: (
             Talk010()
             .headers()
-            .server(amqp.ConnectionStart({}, ["PLAIN"], ["en_US"]))
-            .client(amqp.ConnectionStartOk({}, "EXTERNAL", b"", "en_US"))
+            .server(spec.ConnectionStart({}, ["PLAIN"], ["en_US"]))
+            .client(spec.ConnectionStartOk({}, "EXTERNAL", b"", "en_US"))
         ),
     ),
     (
@@ -179,23 +181,23 @@ _RULES: list[tuple[str, Any]] = [
         lambda: (
             Talk010()
             .headers()
-            .server(amqp.ConnectionStart({}, ["PLAIN"], ["en_US"]))
-            .client(amqp.ConnectionStartOk({}, "PLAIN", b"", "xx"))
+            .server(spec.ConnectionStart({}, ["PLAIN"], ["en_US"]))
+            .client(spec.ConnectionStartOk({}, "PLAIN", b"", "xx"))
         ),
     ),
-    ("connection.tune/minimum", lambda: Talk010().headers().server(amqp.ConnectionTune(1, 4095))),
-    ("connection.tune/permitted-range", lambda: Talk010().headers().server(amqp.ConnectionTune(1, 4096, 9, 8))),
-    ("connection.tune/no-heartbeat-min", lambda: Talk010().headers().server(amqp.ConnectionTune(1, 4096, None, 8))),
+    ("connection.tune/minimum", lambda: Talk010().headers().server(spec.ConnectionTune(1, 4095))),
+    ("connection.tune/permitted-range", lambda: Talk010().headers().server(spec.ConnectionTune(1, 4096, 9, 8))),
+    ("connection.tune/no-heartbeat-min", lambda: Talk010().headers().server(spec.ConnectionTune(1, 4096, None, 8))),
     ("connection.tune-ok/minimum", lambda: Talk010().open(max_frame_size=4000)),
     ("connection.tune-ok/channel-upper-limit", lambda: Talk010().open(channel_max=17)),
     (
         "connection.tune-ok/frame-upper-limit",
-        lambda: Talk010().headers().server(amqp.ConnectionTune(1, 5000)).client(amqp.ConnectionTuneOk(1, 5001)),
+        lambda: Talk010().headers().server(spec.ConnectionTune(1, 5000)).client(spec.ConnectionTuneOk(1, 5001)),
     ),
     ("connection.tune-ok/heartbeat-range", lambda: Talk010().open(heartbeat=61)),
     (
         "connection.tune-ok/no-heartbeat-min",
-        lambda: Talk010().headers().server(amqp.ConnectionTune(1)).client(amqp.ConnectionTuneOk(1, None, 5)),
+        lambda: Talk010().headers().server(spec.ConnectionTune(1)).client(spec.ConnectionTuneOk(1, None, 5)),
     ),
     (
         "connection.tune-ok/max-frame-size",
@@ -204,24 +206,24 @@ _RULES: list[tuple[str, Any]] = [
     ("connection.tune-ok/available-channels", lambda: Talk010().open().session(16)),
     (
         "connection.open/insist",
-        lambda: Talk010().headers().client(amqp.ConnectionOpen("/", insist=True)).server(amqp.ConnectionRedirect("h")),
+        lambda: Talk010().headers().client(spec.ConnectionOpen("/", insist=True)).server(spec.ConnectionRedirect("h")),
     ),
-    ("session/attachment", lambda: Talk010().open().client(amqp.SessionFlush(completed=True))),
-    ("session/attachment", lambda: _talk().client(amqp.SessionDetach(b"s"), amqp.SessionFlush())),
-    ("session.attach/one-session", lambda: _talk().client(amqp.SessionAttach(b"other"))),
+    ("session/attachment", lambda: Talk010().open().client(spec.SessionFlush(completed=True))),
+    ("session/attachment", lambda: _talk().client(spec.SessionDetach(b"s"), spec.SessionFlush())),
+    ("session.attach/one-session", lambda: _talk().client(spec.SessionAttach(b"other"))),
     (
         "session.command-point/newly-attached",
-        lambda: Talk010().open().client(amqp.SessionAttach(b"s"), amqp.ExecutionSync()),
+        lambda: Talk010().open().client(spec.SessionAttach(b"s"), spec.ExecutionSync()),
     ),
-    ("session.command-point/zero-offset", lambda: _talk().client(amqp.SessionCommandPoint(1, 0), _pieces()[1])),
+    ("session.command-point/zero-offset", lambda: _talk().client(spec.SessionCommandPoint(1, 0), _pieces()[1])),
     (
         "session.command-point/nonzero-offset",
-        lambda: _talk().client(amqp.SessionCommandPoint(1, 5), amqp.ExecutionSync()),
+        lambda: _talk().client(spec.SessionCommandPoint(1, 5), spec.ExecutionSync()),
     ),
-    ("session.expected/only-on-flush", lambda: _talk().server(amqp.SessionExpected(amqp.SequenceSet()))),
+    ("session.expected/only-on-flush", lambda: _talk().server(spec.SessionExpected(amqp.SequenceSet()))),
     (
         "session.request-timeout/granted",
-        lambda: _talk().client(amqp.SessionRequestTimeout(5)).server(amqp.SessionTimeout(6)),
+        lambda: _talk().client(spec.SessionRequestTimeout(5)).server(spec.SessionTimeout(6)),
     ),
     ("message.subscribe/unique-destination", lambda: _talk().subscribe().subscribe(queue="other")),
 ]
@@ -269,28 +271,28 @@ def test_a_broken_rule_is_told_once(rule: str, make: Any) -> None:
 @pytest.mark.rule("0-10/session.attach/idempotence", "0-10/session/attachment")
 def test_what_is_sent_before_the_other_side_is_heard() -> None:
     talk = Talk010().open()
-    talk.client(amqp.SessionAttach(b"s"), amqp.SessionCommandPoint(0, 0), amqp.ExecutionSync())
-    talk.server(amqp.SessionAttached(b"s"), amqp.SessionCommandPoint(0, 0), completed(0))
+    talk.client(spec.SessionAttach(b"s"), spec.SessionCommandPoint(0, 0), spec.ExecutionSync())
+    talk.server(spec.SessionAttached(b"s"), spec.SessionCommandPoint(0, 0), completed(0))
     # The server goes on until it has heard of the detach, the client until it has of a detached.
-    talk.client(amqp.SessionDetach(b"s")).server(transfer("d"), amqp.SessionDetached(b"s", 0))
-    talk.client(amqp.SessionAttach(b"s"), amqp.SessionCommandPoint(0, 0)).server(amqp.SessionAttached(b"s"))
-    talk.server(amqp.SessionCommandPoint(0, 0), amqp.SessionDetached(b"s", 1)).client(amqp.ExecutionSync())
+    talk.client(spec.SessionDetach(b"s")).server(transfer("d"), spec.SessionDetached(b"s", 0))
+    talk.client(spec.SessionAttach(b"s"), spec.SessionCommandPoint(0, 0)).server(spec.SessionAttached(b"s"))
+    talk.server(spec.SessionCommandPoint(0, 0), spec.SessionDetached(b"s", 1)).client(spec.ExecutionSync())
     talk.client(
-        amqp.SessionAttach(b"t"), amqp.SessionCommandPoint(0, 0), amqp.SessionAttach(b"t"), amqp.ExecutionSync()
+        spec.SessionAttach(b"t"), spec.SessionCommandPoint(0, 0), spec.SessionAttach(b"t"), spec.ExecutionSync()
     )
     assert not talk.finish().rules
     assert [event.command_id for event in _commands(talk)] == [0, 0, 0, 0]
 
 
 def test_a_destination_may_be_used_again() -> None:
-    talk = _talk().subscribe().client(amqp.MessageCancel("d"), amqp.MessageSubscribe("q", "d"))
+    talk = _talk().subscribe().client(spec.MessageCancel("d"), spec.MessageSubscribe("q", "d"))
     assert not talk.rules
 
 
 @pytest.mark.rule("0-10/session.command-point/nonzero-offset")
 def test_the_rest_of_a_command_that_was_sent_before() -> None:
     first, *rest = _pieces()
-    talk = _talk().client(amqp.SessionCommandPoint(7, len(first)), *rest, amqp.ExecutionSync()).finish()
+    talk = _talk().client(spec.SessionCommandPoint(7, len(first)), *rest, spec.ExecutionSync()).finish()
     assert not talk.rules
     assert {unit.event for unit in talk.observed if unit.unit == "frame"} == {"header-frame", "body-frame"}
     assert [event.command_id for event in _commands(talk)] == [8]
@@ -298,7 +300,7 @@ def test_the_rest_of_a_command_that_was_sent_before() -> None:
 
 def test_an_assembly_that_is_given_up_is_partial() -> None:
     first, second, *_ = _pieces()
-    talk = _talk().client(first, second, frames(amqp.ExecutionSync())).finish()
+    talk = _talk().client(first, second, frames(spec.ExecutionSync())).finish()
     assert talk.rules == ["wire/frame-flags"]
     partial, sync = talk.observed[-2:]
     assert (partial.unit, partial.event, partial.size) == ("partial", "message.transfer", len(first + second))
@@ -321,7 +323,7 @@ def test_bodies_above_the_limits_are_counted() -> None:
 def test_segments_above_the_limit_are_not_kept() -> None:
     headers = amqp.MessageProperties(application_headers={"a": "x" * 500})
     talk = _talk(limits=Limits(header=200)).client(transfer("", b"b", headers, largest=60))
-    talk.client(frames(amqp.QueueQuery("q" * 250)), amqp.ExecutionSync()).finish()
+    talk.client(frames(spec.QueueQuery("q" * 250)), spec.ExecutionSync()).finish()
     message, query, sync = talk.observed[-3:]
     assert (message.event, message.body) == ("message.transfer", b"b")
     assert (query.event, query.content) == ("queue.query", b"")
@@ -341,7 +343,7 @@ def test_no_more_channels_are_known_than_the_limits_allow() -> None:
     for channel in range(10):
         talk.session(channel)
     for channel in range(10):
-        talk.client(amqp.ExecutionSync(), channel=channel)
+        talk.client(spec.ExecutionSync(), channel=channel)
     assert not talk.finish().rules
     numbers = [event.command_id for event in _commands(talk)]
     assert len(numbers) == 10
@@ -355,10 +357,10 @@ def test_no_more_channels_are_known_than_the_limits_allow() -> None:
 @pytest.mark.parametrize(
     ("octets", "side"),
     [
-        (frames(amqp.ConnectionOpenOk()), Side.SERVER),
-        (frames(amqp.ConnectionOpen("/")), Side.CLIENT),
-        (frames(amqp.QueueQuery("q")), Side.CLIENT),
-        (frames(completed(4)) + frames(amqp.MessageSubscribe("q", "d")), Side.CLIENT),
+        (frames(spec.ConnectionOpenOk()), Side.SERVER),
+        (frames(spec.ConnectionOpen("/")), Side.CLIENT),
+        (frames(spec.QueueQuery("q")), Side.CLIENT),
+        (frames(completed(4)) + frames(spec.MessageSubscribe("q", "d")), Side.CLIENT),
     ],
 )
 def test_the_first_unit_that_only_one_side_may_send_tells_the_sides(octets: bytes, side: Side) -> None:
@@ -379,7 +381,7 @@ def test_both_headers_seen_by_who_is_told_nothing() -> None:
 
 
 def test_a_connection_whose_client_began_unseen() -> None:
-    start = frames(amqp.ConnectionStart({}, ["PLAIN"], ["en_US"]))
+    start = frames(spec.ConnectionStart({}, ["PLAIN"], ["en_US"]))
     talk = Talk010(late=True).send("y", AMQP_0_10.header + start).finish()
     (identified,) = [event for event in talk.events if isinstance(event, Identified)]
     assert (identified.server, identified.by) == ("y", "frame")
@@ -401,7 +403,7 @@ def test_nothing_tells_the_sides() -> None:
 
 def test_a_snap_length_leaves_the_message() -> None:
     octets = transfer("", b"0123456789" * 10, largest=80)
-    talk = _talk().client(octets[:-10]).gap("client", 10).client(amqp.ExecutionSync()).finish()
+    talk = _talk().client(octets[:-10]).gap("client", 10).client(spec.ExecutionSync()).finish()
     message, sync = _commands(talk)
     assert (message.unit, message.body, message.body_size, message.missing) == ("content", None, 100, 10)
     assert message.size == len(octets) - 10

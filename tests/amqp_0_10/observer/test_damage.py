@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Limits, Side
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio._watching.stream import PROVEN, REFUTED
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.model.open_ids import OpenIds
 from amqp_sansio.amqp_0_10.observer.resync import Reader
-from amqp_sansio.amqp_1_0 import Begin, Open
+from amqp_sansio.amqp_1_0.spec import Begin, Open
 from amqp_sansio.observer import Identified, Observed, Observer, Violation
 from amqp_sansio.recorded.lifecycle import Lifecycle
 from tests.kit.observing import CLIENT, SERVER, Talk, accounted, watch
@@ -24,11 +25,11 @@ Arrivals = list[tuple[str, bytes | int, int]]
 
 
 def _conversation() -> Talk010:
-    talk = Talk010().open().session().client(amqp.TxSelect(), transfer("ex", b"one"))
-    talk.server(completed(0, 1)).subscribe().client(amqp.TxCommit(), amqp.QueueQuery("q"))
+    talk = Talk010().open().session().client(spec.TxSelect(), transfer("ex", b"one"))
+    talk.server(completed(0, 1)).subscribe().client(spec.TxCommit(), spec.QueueQuery("q"))
     talk.server(transfer("d", b"0123456789" * 20, largest=50), completed(0, 1, 2, 3))
-    talk.client(completed(0), amqp.MessageAccept(amqp.SequenceSet.of(0)), amqp.ConnectionHeartbeat())
-    talk.client(transfer("ex", b"two" * 40, largest=40), amqp.ExecutionSync(), amqp.SessionDetach(b"s"))
+    talk.client(completed(0), spec.MessageAccept(amqp.SequenceSet.of(0)), spec.ConnectionHeartbeat())
+    talk.client(transfer("ex", b"two" * 40, largest=40), spec.ExecutionSync(), spec.SessionDetach(b"s"))
     return talk
 
 
@@ -100,7 +101,7 @@ def test_any_octets_behind_the_headers(pieces: list[tuple[bool, bytes]]) -> None
 @given(st.binary(max_size=120), st.booleans())
 def test_proofs_do_not_depend_on_where_octets_end(octets: bytes, begins: bool) -> None:
     """What is proven or refuted by some octets stays so with more of them."""
-    data = octets + frames(amqp.ExecutionSync()) + transfer("d", b"body", largest=30) + octets
+    data = octets + frames(spec.ExecutionSync()) + transfer("d", b"body", largest=30) + octets
     reader = Reader(Side.CLIENT if begins else None)
     for pos in range(0, len(data), 5):
         final = reader.prove(data, pos, True)
@@ -113,14 +114,14 @@ def test_proofs_do_not_depend_on_where_octets_end(octets: bytes, begins: bool) -
 
 
 def test_garbage_between_frames() -> None:
-    talk = Talk010().open().session().client(b"\xff" * 50 + frames(amqp.ExecutionSync())).finish()
+    talk = Talk010().open().session().client(b"\xff" * 50 + frames(spec.ExecutionSync())).finish()
     assert talk.rules == ["wire/frame-reserved-zero"]
     assert talk.skipped == [(50, "resync")]
     assert talk.observed[-1].event == "execution.sync"
 
 
 def test_zeros_are_no_frames() -> None:
-    talk = Talk010().open().session().client(bytes(5000)).client(frames(amqp.ExecutionSync())).finish()
+    talk = Talk010().open().session().client(bytes(5000)).client(frames(spec.ExecutionSync())).finish()
     assert talk.rules == ["wire/frame-size<12 malformed"]
     assert [unit.event for unit in talk.observed[-1:]] == ["execution.sync"]
     # Zeros before a frame may belong to it; what isn't proven to be a frame is skipped.
@@ -153,12 +154,12 @@ def _first(*arrivals: tuple[str, bytes]) -> Identified:
 def test_messages_that_carry_frames_of_other_versions() -> None:
     """What is within a frame that is still coming says nothing of the version that is spoken."""
     classic = Talk(AMQP_0_9_1)
-    amqp_0_10 = transfer("d", b"x" * 30) + frames(amqp.QueueQuery("q"))
+    amqp_0_10 = transfer("d", b"x" * 30) + frames(spec.QueueQuery("q"))
     amqp_1_0 = frame_1_0(Open("c")) + frame_1_0(Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1))
     for carrier, version in (
         (classic.publish(amqp_0_10 * 5, exchange="ex"), AMQP_0_9_1),
-        (transfer("d", classic.publish(b"y") * 5) + frames(amqp.QueueQuery("q")), AMQP_0_10),
-        (transfer("d", amqp_1_0 * 5) + frames(amqp.QueueQuery("q")), AMQP_0_10),
+        (transfer("d", classic.publish(b"y") * 5) + frames(spec.QueueQuery("q")), AMQP_0_10),
+        (transfer("d", amqp_1_0 * 5) + frames(spec.QueueQuery("q")), AMQP_0_10),
     ):
         for cut in (len(carrier), 7, 50):
             pieces = [(CLIENT, carrier[at : at + cut]) for at in range(0, len(carrier), cut)]
@@ -168,7 +169,7 @@ def test_messages_that_carry_frames_of_other_versions() -> None:
 def test_each_version_is_told_from_the_middle() -> None:
     classic = Talk(AMQP_0_9_1)
     assert _first((CLIENT, classic.publish(b"y", exchange="ex"))).version is AMQP_0_9_1
-    assert _first((CLIENT, frames(amqp.QueueQuery("q")))).version is AMQP_0_10
+    assert _first((CLIENT, frames(spec.QueueQuery("q")))).version is AMQP_0_10
     assert _first((CLIENT, frame_1_0(Open("c"))), (SERVER, frame_1_0(Open("s")))).version is AMQP_1_0
 
 

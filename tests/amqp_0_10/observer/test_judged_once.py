@@ -6,6 +6,7 @@ import pytest
 
 from amqp_sansio import Failed, LocalProtocolError
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from tests.kit.ends_0_10 import Ends
 from tests.kit.facing import CLIENT
 from tests.kit.facing_0_10 import Facing
@@ -13,19 +14,19 @@ from tests.kit.octets_0_10 import completed, transfer
 from tests.kit.talk_0_10 import Talk010
 from tests.kit.talk_0_10 import transfer as message
 
-XID = amqp.Xid(1, b"g", b"b")
-START = amqp.DtxStart(XID)
-SUSPEND = amqp.DtxEnd(XID, suspend=True)
+XID = spec.Xid(1, b"g", b"b")
+START = spec.DtxStart(XID)
+SUSPEND = spec.DtxEnd(XID, suspend=True)
 
 _BY_CLIENTS: list[tuple[str, tuple[Any, ...]]] = [
     ("dtx.select/required", (START,)),
-    ("dtx.select/required", (amqp.DtxEnd(XID),)),
-    ("dtx.select/required", (amqp.TxSelect(), START)),
-    ("dtx.start/illegal-state", (amqp.DtxSelect(), START, START)),
-    ("dtx.end/not-associated", (amqp.DtxSelect(), START, SUSPEND, amqp.DtxEnd(XID))),
-    ("file.consume/tag-empty", (amqp.FileConsume("q", " "),)),
-    ("stream.consume/tag-empty", (amqp.StreamConsume("q", "\t"),)),
-    ("message.cancel/not-found", (amqp.MessageFlow("d", 0, 1),)),
+    ("dtx.select/required", (spec.DtxEnd(XID),)),
+    ("dtx.select/required", (spec.TxSelect(), START)),
+    ("dtx.start/illegal-state", (spec.DtxSelect(), START, START)),
+    ("dtx.end/not-associated", (spec.DtxSelect(), START, SUSPEND, spec.DtxEnd(XID))),
+    ("file.consume/tag-empty", (spec.FileConsume("q", " "),)),
+    ("stream.consume/tag-empty", (spec.StreamConsume("q", "\t"),)),
+    ("message.cancel/not-found", (spec.MessageFlow("d", 0, 1),)),
 ]
 
 
@@ -35,7 +36,7 @@ class Agreeing(Ends):
     def answer(self, here: amqp.Connection, event: Any) -> None:
         """Execute whatever comes."""
         if isinstance(event, amqp.CommandReceived) and event.command.RESULT:
-            here.session(event.channel).complete(event.command_id, amqp.XaResult(0))
+            here.session(event.channel).complete(event.command_id, spec.XaResult(0))
         else:
             super().answer(here, event)
 
@@ -60,12 +61,12 @@ def test_what_a_client_must_not_send(rule: str, commands: tuple[Any, ...]) -> No
 @pytest.mark.rule("0-10/session/exactly-once")
 def test_nobody_completes_what_was_not_sent() -> None:
     facing = Facing.attached(CLIENT)
-    facing.session.call(amqp.ExecutionSync())
+    facing.session.call(spec.ExecutionSync())
     facing.feed(completed((0, facing.last_id + 1)))
     (failed,) = facing.of(Failed)
     assert failed.error.rule == "0-10/session/exactly-once"
-    talk = Talk010().open().session().client(amqp.ExecutionSync())
-    talk.server(amqp.SessionCompleted(amqp.SequenceSet.of(0, 1)))
+    talk = Talk010().open().session().client(spec.ExecutionSync())
+    talk.server(spec.SessionCompleted(amqp.SequenceSet.of(0, 1)))
     assert talk.finish().rules == ["session/exactly-once"]
 
 
@@ -83,15 +84,15 @@ def test_what_is_not_subscribed_has_no_credit() -> None:
 def test_an_endpoint_leaves_it_to_the_server_whether_a_suspended_branch_is_over() -> None:
     """A branch may have been rolled back meanwhile, so that its xid is a new one; an observer tells of it."""
     ends = Agreeing()
-    for each in (amqp.DtxSelect(), START, SUSPEND, START):
+    for each in (spec.DtxSelect(), START, SUSPEND, START):
         ends.session.call(each)
     ends.move()
     assert ends.session.is_attached
-    talk = Talk010().open().session().client(amqp.DtxSelect(), START, SUSPEND, START)
+    talk = Talk010().open().session().client(spec.DtxSelect(), START, SUSPEND, START)
     assert talk.finish().rules == ["dtx.end/suspend"]
 
 
 @pytest.mark.rule("0-10/file.open-ok/behavior")
 def test_files_of_one_side_alone_are_not_judged() -> None:
-    talk = Talk010().open().session().client(amqp.FileOpen("i", 1), amqp.MessageSubscribe("q", "d", 0, 0))
+    talk = Talk010().open().session().client(spec.FileOpen("i", 1), spec.MessageSubscribe("q", "d", 0, 0))
     assert not talk.finish().rules

@@ -7,10 +7,11 @@ import pytest
 
 from amqp_sansio import Limits
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.recorded.lifecycle import MessageRecord
 from tests.kit.talk_0_10 import Talk010, completed, content, stage, transfer
 
-XID = amqp.Xid(1, b"g", b"b")
+XID = spec.Xid(1, b"g", b"b")
 OK, ROLLED_BACK, HAZARD, COMMITTED, HEURISTIC_ROLLBACK, READ_ONLY = 0, 1, 3, 4, 5, 7
 
 
@@ -19,11 +20,11 @@ def _talk(limits: Limits | None = None) -> Talk010:
 
 
 def _stream(command: Any, body: bytes = b"s") -> bytes:
-    return content(command, body, amqp.StreamProperties(content_type="t/p"))
+    return content(command, body, spec.StreamProperties(content_type="t/p"))
 
 
 def _returned(command: Any, body: bytes) -> bytes:
-    return content(command, body, amqp.FileProperties())
+    return content(command, body, spec.FileProperties())
 
 
 def _by_tag(talk: Talk010) -> dict[int | None, MessageRecord]:
@@ -34,9 +35,9 @@ def _by_tag(talk: Talk010) -> dict[int | None, MessageRecord]:
 
 
 def test_a_file_is_published_with_what_was_staged_under_its_name() -> None:
-    talk = _talk().client(amqp.FileOpen("a", 3), amqp.FileOpen("b", 5)).server(amqp.FileOpenOk(0), amqp.FileOpenOk(0))
+    talk = _talk().client(spec.FileOpen("a", 3), spec.FileOpen("b", 5)).server(spec.FileOpenOk(0), spec.FileOpenOk(0))
     talk.client(stage(b"aaa", content_type="x/y", message_id="m"), stage(b"bbbbb"))
-    talk.client(amqp.FilePublish("ex", "k2", identifier="b"), amqp.FilePublish("ex", "k1", identifier="a"))
+    talk.client(spec.FilePublish("ex", "k2", identifier="b"), spec.FilePublish("ex", "k1", identifier="a"))
     assert not talk.messages
     talk.server(completed(4, 5)).finish()
     second, first = sorted(talk.messages, key=lambda message: message.seq)
@@ -48,18 +49,18 @@ def test_a_file_is_published_with_what_was_staged_under_its_name() -> None:
 
 
 def test_a_file_may_be_published_before_it_is_staged() -> None:
-    talk = _talk().client(amqp.FileOpen("a", 3), amqp.FilePublish("ex", "k", identifier="a"))
-    talk.server(amqp.FileOpenOk(0)).client(stage(b"aaa", content_type="x/y")).server(completed(0, 1, 2))
+    talk = _talk().client(spec.FileOpen("a", 3), spec.FilePublish("ex", "k", identifier="a"))
+    talk.server(spec.FileOpenOk(0)).client(stage(b"aaa", content_type="x/y")).server(completed(0, 1, 2))
     (message,) = talk.messages
     assert (message.body_size, message.content_type, message.outcome) == (3, "x/y", "accepted")
 
 
 def test_a_file_that_is_delivered_before_it_is_staged() -> None:
-    talk = _talk().client(amqp.FileConsume("q", "t"), amqp.FileConsume("q", "n", no_ack=True))
-    talk.server(amqp.FileOpen("a", 3), amqp.FileOpen("b", 2))
-    talk.server(amqp.FileDeliver("t", 9, identifier="a"), amqp.FileDeliver("n", 10, identifier="b"))
-    talk.client(amqp.FileOpenOk(0), amqp.FileOpenOk(0)).server(stage(b"aaa"), stage(b"bb"))
-    talk.client(amqp.FileAck(9), completed(*range(6))).finish()
+    talk = _talk().client(spec.FileConsume("q", "t"), spec.FileConsume("q", "n", no_ack=True))
+    talk.server(spec.FileOpen("a", 3), spec.FileOpen("b", 2))
+    talk.server(spec.FileDeliver("t", 9, identifier="a"), spec.FileDeliver("n", 10, identifier="b"))
+    talk.client(spec.FileOpenOk(0), spec.FileOpenOk(0)).server(stage(b"aaa"), stage(b"bb"))
+    talk.client(spec.FileAck(9), completed(*range(6))).finish()
     assert [(message.tag, message.body_size, message.outcome) for message in talk.messages] == [
         (9, 3, "accepted"),
         (10, 2, "settled"),
@@ -68,11 +69,11 @@ def test_a_file_that_is_delivered_before_it_is_staged() -> None:
 
 @pytest.mark.rule("0-10/file/acks")
 def test_files_are_settled_by_their_tags() -> None:
-    talk = _talk().client(amqp.FileConsume("q", "t"), amqp.FileConsume("q2", "n", no_ack=True))
-    talk.server(*[amqp.FileDeliver("t", tag, True, "ex", "k") for tag in range(1, 8)])
-    talk.server(amqp.FileDeliver("n", 8)).client(amqp.FileCancel("t"))
-    talk.client(amqp.FileAck(2), amqp.FileAck(3, multiple=True), amqp.FileReject(4), amqp.FileReject(5, requeue=True))
-    talk.client(amqp.FileAck(9, multiple=True), completed(7))
+    talk = _talk().client(spec.FileConsume("q", "t"), spec.FileConsume("q2", "n", no_ack=True))
+    talk.server(*[spec.FileDeliver("t", tag, True, "ex", "k") for tag in range(1, 8)])
+    talk.server(spec.FileDeliver("n", 8)).client(spec.FileCancel("t"))
+    talk.client(spec.FileAck(2), spec.FileAck(3, multiple=True), spec.FileReject(4), spec.FileReject(5, requeue=True))
+    talk.client(spec.FileAck(9, multiple=True), completed(7))
     outcomes = {tag: message.outcome for tag, message in _by_tag(talk).items()}
     assert outcomes == {**dict.fromkeys((1, 2, 3, 6, 7), "accepted"), 4: "rejected", 5: "released", 8: "settled"}
     first = _by_tag(talk)[1]
@@ -80,26 +81,26 @@ def test_files_are_settled_by_their_tags() -> None:
     assert (first.exchange, first.routing_key, first.kind) == ("ex", "k", "deliver")
     assert first.latency_ns == 3_000_000_000
     assert _by_tag(talk)[8].queue == "q2"
-    talk.server(amqp.FileDeliver("t", 20), amqp.FileDeliver("t", 11)).client(amqp.FileAck(11, multiple=True))
+    talk.server(spec.FileDeliver("t", 20), spec.FileDeliver("t", 11)).client(spec.FileAck(11, multiple=True))
     assert _by_tag(talk)[11].outcome == "accepted"
     assert 20 not in _by_tag(talk)
-    talk.server(amqp.FileDeliver("t", 21)).client(amqp.FileAck(0, multiple=True))
+    talk.server(spec.FileDeliver("t", 21)).client(spec.FileAck(0, multiple=True))
     assert {_by_tag(talk)[tag].outcome for tag in (11, 20, 21)} == {"accepted"}
 
 
 def test_files_that_are_returned_or_refused() -> None:
-    talk = _talk().client(amqp.FileOpen("a", 1), amqp.FileOpen("b", 2)).server(amqp.FileOpenOk(0), amqp.FileOpenOk(0))
+    talk = _talk().client(spec.FileOpen("a", 1), spec.FileOpen("b", 2)).server(spec.FileOpenOk(0), spec.FileOpenOk(0))
     talk.client(stage(b"a"), stage(b"bb"))
     for name in ("a", "b", "c"):
-        talk.client(amqp.FilePublish("ex", "k", mandatory=True, identifier=name))
-    talk.server(_returned(amqp.FileReturn(312, "no route", "ex", "k"), b"bb"))
+        talk.client(spec.FilePublish("ex", "k", mandatory=True, identifier=name))
+    talk.server(_returned(spec.FileReturn(312, "no route", "ex", "k"), b"bb"))
     assert talk.outcomes() == [("publish", 5, "returned"), ("return", None, "settled")]
     assert (_by_tag(talk)[5].code, _by_tag(talk)[5].text) == (312, "no route")
     # What was never staged here is what fits else.
-    talk.server(_returned(amqp.FileReturn(312, "", "ex", "k"), b"other"))
+    talk.server(_returned(spec.FileReturn(312, "", "ex", "k"), b"other"))
     assert _by_tag(talk)[6].outcome == "returned"
-    talk.server(_returned(amqp.FileReturn(312, "", "ex", "k"), b"none")).server(
-        amqp.ExecutionException(404, 4, description="gone"), completed(4, 5, 6)
+    talk.server(_returned(spec.FileReturn(312, "", "ex", "k"), b"none")).server(
+        spec.ExecutionException(404, 4, description="gone"), completed(4, 5, 6)
     )
     assert (_by_tag(talk)[4].outcome, _by_tag(talk)[4].text) == ("rejected", "gone")
     assert len([message for message in talk.messages if message.kind == "return"]) == 3
@@ -110,8 +111,8 @@ def test_files_that_are_returned_or_refused() -> None:
 
 @pytest.mark.rule("0-10/stream/acks")
 def test_nobody_settles_streams() -> None:
-    talk = _talk().client(amqp.StreamConsume("q", "t"), _stream(amqp.StreamPublish("ex", "k")))
-    talk.server(_stream(amqp.StreamDeliver("t", 1, "ex", "q"), b"12"), _stream(amqp.StreamDeliver("t", 2)))
+    talk = _talk().client(spec.StreamConsume("q", "t"), _stream(spec.StreamPublish("ex", "k")))
+    talk.server(_stream(spec.StreamDeliver("t", 1, "ex", "q"), b"12"), _stream(spec.StreamDeliver("t", 2)))
     assert not talk.messages
     talk.server(completed(0, 1)).client(completed(0)).finish()
     published, first, second = sorted(talk.messages, key=lambda message: message.seq)
@@ -122,14 +123,14 @@ def test_nobody_settles_streams() -> None:
 
 
 def test_a_stream_is_in_no_transaction_and_may_be_returned() -> None:
-    talk = _talk().client(amqp.TxSelect(), *[_stream(amqp.StreamPublish("", "k", immediate=True))] * 2)
-    talk.server(completed(0, 1), _stream(amqp.StreamReturn(313, "none", None, "k")))
+    talk = _talk().client(spec.TxSelect(), *[_stream(spec.StreamPublish("", "k", immediate=True))] * 2)
+    talk.server(completed(0, 1), _stream(spec.StreamReturn(313, "none", None, "k")))
     assert talk.outcomes() == [("publish", 1, "accepted"), ("publish", 2, "returned"), ("return", None, "settled")]
 
 
 def test_seen_from_the_middle_tags_still_tell() -> None:
-    talk = Talk010(late=True).client(amqp.FileConsume("q", "t")).server(amqp.FileDeliver("t", 4))
-    talk.client(amqp.FilePublish("ex", "k"), amqp.FileAck(4)).server(_stream(amqp.StreamDeliver("s", 1)))
+    talk = Talk010(late=True).client(spec.FileConsume("q", "t")).server(spec.FileDeliver("t", 4))
+    talk.client(spec.FilePublish("ex", "k"), spec.FileAck(4)).server(_stream(spec.StreamDeliver("s", 1)))
     assert [(message.kind, message.outcome) for message in talk.finish().messages] == [
         ("publish", None),
         ("deliver", "accepted"),
@@ -140,14 +141,14 @@ def test_seen_from_the_middle_tags_still_tell() -> None:
 # Transactions.
 
 
-@pytest.mark.parametrize(("end", "committed"), [(amqp.TxCommit(), True), (amqp.TxRollback(), False)])
+@pytest.mark.parametrize(("end", "committed"), [(spec.TxCommit(), True), (spec.TxRollback(), False)])
 def test_files_in_a_transaction(end: Any, committed: bool) -> None:
-    talk = _talk().client(amqp.FileConsume("q", "t"), amqp.TxSelect(), amqp.FilePublish("ex", "k"))
-    talk.server(*[amqp.FileDeliver("t", tag) for tag in (1, 2, 3)], completed(0, 1, 2))
-    talk.client(amqp.FileAck(2, multiple=True), amqp.FileReject(3))
+    talk = _talk().client(spec.FileConsume("q", "t"), spec.TxSelect(), spec.FilePublish("ex", "k"))
+    talk.server(*[spec.FileDeliver("t", tag) for tag in (1, 2, 3)], completed(0, 1, 2))
+    talk.client(spec.FileAck(2, multiple=True), spec.FileReject(3))
     assert talk.outcomes() == [("deliver", 3, "rejected")]
     talk.client(end)
-    talk.server(completed(*range(6))).client(amqp.FileAck(1), amqp.TxCommit(), amqp.FileAck(0, multiple=True))
+    talk.server(completed(*range(6))).client(spec.FileAck(1), spec.TxCommit(), spec.FileAck(0, multiple=True))
     talk.server(completed(*range(9))).finish()
     published = "accepted" if committed else "released"
     assert talk.outcomes() == [
@@ -160,27 +161,27 @@ def test_files_in_a_transaction(end: Any, committed: bool) -> None:
 
 def _branch(limits: Limits | None = None) -> Talk010:
     """A branch with one message of each kind, which has ended; its commands have the ids 0 to 8."""
-    talk = _talk(limits).subscribe().client(amqp.FileConsume("q", "t"), amqp.DtxSelect(), transfer("out"))
-    talk.server(transfer("d"), amqp.FileDeliver("t", 7)).client(amqp.DtxStart(XID), transfer("ex"))
-    talk.client(amqp.FilePublish("ex", "k"), amqp.MessageAccept(amqp.SequenceSet.of(0)), amqp.FileAck(7))
-    talk.client(amqp.DtxEnd(XID), transfer("out")).server(completed(*range(11)))
+    talk = _talk(limits).subscribe().client(spec.FileConsume("q", "t"), spec.DtxSelect(), transfer("out"))
+    talk.server(transfer("d"), spec.FileDeliver("t", 7)).client(spec.DtxStart(XID), transfer("ex"))
+    talk.client(spec.FilePublish("ex", "k"), spec.MessageAccept(amqp.SequenceSet.of(0)), spec.FileAck(7))
+    talk.client(spec.DtxEnd(XID), transfer("out")).server(completed(*range(11)))
     assert talk.outcomes() == [("publish", 3, "accepted"), ("publish", 10, "accepted")]
     talk.messages.clear()
     return talk
 
 
 _OUTCOMES: list[tuple[list[Any], list[int], str | None]] = [
-    ([amqp.DtxCommit(XID, one_phase=True)], [OK], "accepted"),
-    ([amqp.DtxPrepare(XID), amqp.DtxCommit(XID)], [OK, OK], "accepted"),
-    ([amqp.DtxPrepare(XID)], [READ_ONLY], "accepted"),
-    ([amqp.DtxPrepare(XID)], [ROLLED_BACK], "released"),
-    ([amqp.DtxPrepare(XID)], [OK], None),
-    ([amqp.DtxRollback(XID)], [OK], "released"),
-    ([amqp.DtxRollback(XID)], [COMMITTED], "accepted"),
-    ([amqp.DtxCommit(XID)], [HEURISTIC_ROLLBACK], "released"),
-    ([amqp.DtxCommit(XID)], [HAZARD], None),
-    ([amqp.DtxCommit(amqp.Xid(2, b"g", b"b"))], [OK], None),
-    ([amqp.DtxForget(XID)], [], None),
+    ([spec.DtxCommit(XID, one_phase=True)], [OK], "accepted"),
+    ([spec.DtxPrepare(XID), spec.DtxCommit(XID)], [OK, OK], "accepted"),
+    ([spec.DtxPrepare(XID)], [READ_ONLY], "accepted"),
+    ([spec.DtxPrepare(XID)], [ROLLED_BACK], "released"),
+    ([spec.DtxPrepare(XID)], [OK], None),
+    ([spec.DtxRollback(XID)], [OK], "released"),
+    ([spec.DtxRollback(XID)], [COMMITTED], "accepted"),
+    ([spec.DtxCommit(XID)], [HEURISTIC_ROLLBACK], "released"),
+    ([spec.DtxCommit(XID)], [HAZARD], None),
+    ([spec.DtxCommit(spec.Xid(2, b"g", b"b"))], [OK], None),
+    ([spec.DtxForget(XID)], [], None),
     ([], [], None),
 ]
 
@@ -194,11 +195,11 @@ def test_a_branch_is_settled_by_its_result(
     talk = _branch()
     channel, first = 0, 11
     if elsewhere:
-        talk.session(1, b"coordinator").client(amqp.DtxSelect(), channel=1)
+        talk.session(1, b"coordinator").client(spec.DtxSelect(), channel=1)
         channel, first = 1, 1
     for place, (command, status) in enumerate(zip(commands, results, strict=False)):
         talk.client(command, channel=channel)
-        talk.server(amqp.ExecutionResult(first + place, amqp.XaResult(status)), channel=channel)
+        talk.server(spec.ExecutionResult(first + place, spec.XaResult(status)), channel=channel)
     settled = talk.observed[-1].seq
     talk.finish()
     assert talk.outcomes() == [
@@ -212,39 +213,39 @@ def test_a_branch_is_settled_by_its_result(
 
 
 def test_a_branch_outlives_its_session_and_a_commit_that_is_refused() -> None:
-    talk = _branch().client(amqp.DtxCommit(XID))
-    talk.server(amqp.ExecutionException(409, 11), amqp.SessionDetached(b"s", 0))
+    talk = _branch().client(spec.DtxCommit(XID))
+    talk.server(spec.ExecutionException(409, 11), spec.SessionDetached(b"s", 0))
     assert not talk.messages
-    talk.session(1, b"two").client(amqp.DtxRollback(XID), channel=1)
-    talk.server(amqp.ExecutionResult(0, amqp.XaResult(OK)), channel=1).finish()
+    talk.session(1, b"two").client(spec.DtxRollback(XID), channel=1)
+    talk.server(spec.ExecutionResult(0, spec.XaResult(OK)), channel=1).finish()
     assert {outcome for _, _, outcome in talk.outcomes()} == {"released"}
     assert len(talk.messages) == 4
 
 
 def test_a_branch_with_parts_in_two_sessions() -> None:
-    talk = _branch().session(1, b"two").client(amqp.DtxSelect(), amqp.DtxStart(XID, join=True), channel=1)
-    talk.client(transfer("ex", channel=1), amqp.DtxEnd(XID), channel=1).client(amqp.DtxCommit(XID, True))
-    talk.server(amqp.ExecutionResult(11, amqp.XaResult(OK))).finish()
+    talk = _branch().session(1, b"two").client(spec.DtxSelect(), spec.DtxStart(XID, join=True), channel=1)
+    talk.client(transfer("ex", channel=1), spec.DtxEnd(XID), channel=1).client(spec.DtxCommit(XID, True))
+    talk.server(spec.ExecutionResult(11, spec.XaResult(OK))).finish()
     assert [outcome for _, _, outcome in talk.outcomes()] == ["accepted"] * 5
 
 
 def test_a_message_of_a_branch_that_fails_by_itself() -> None:
-    talk = _branch().server(amqp.MessageReject(amqp.SequenceSet.of(5), 1, "unroutable"))
+    talk = _branch().server(spec.MessageReject(amqp.SequenceSet.of(5), 1, "unroutable"))
     assert talk.outcomes() == [("publish", 5, "rejected")]
-    talk.client(amqp.DtxCommit(XID, True)).server(amqp.ExecutionResult(11, amqp.XaResult(OK))).finish()
+    talk.client(spec.DtxCommit(XID, True)).server(spec.ExecutionResult(11, spec.XaResult(OK))).finish()
     assert [outcome for _, _, outcome in talk.outcomes()] == ["accepted"] * 2 + ["rejected", "accepted"]
 
 
 def test_files_are_in_their_order_again_after_a_rollback() -> None:
-    talk = _talk().client(amqp.TxSelect()).server(*[amqp.FileDeliver("t", tag) for tag in (1, 2)])
-    talk.client(amqp.FileAck(1), amqp.TxRollback()).server(completed(0, 1, 2))
-    talk.client(amqp.FileAck(1, multiple=True), amqp.TxCommit()).server(completed(0, 1, 2, 3, 4))
+    talk = _talk().client(spec.TxSelect()).server(*[spec.FileDeliver("t", tag) for tag in (1, 2)])
+    talk.client(spec.FileAck(1), spec.TxRollback()).server(completed(0, 1, 2))
+    talk.client(spec.FileAck(1, multiple=True), spec.TxCommit()).server(completed(0, 1, 2, 3, 4))
     assert talk.outcomes() == [("deliver", 1, "accepted")]
 
 
 def test_a_content_that_comes_later_belongs_to_what_names_it_then() -> None:
-    talk = _talk().client(amqp.FilePublish("ex", "old", identifier="a"), amqp.FileOpen("a", 3))
-    talk.server(amqp.FileOpenOk(0)).client(stage(b"aaa"), amqp.FilePublish("ex", "new", identifier="a"))
+    talk = _talk().client(spec.FilePublish("ex", "old", identifier="a"), spec.FileOpen("a", 3))
+    talk.server(spec.FileOpenOk(0)).client(stage(b"aaa"), spec.FilePublish("ex", "new", identifier="a"))
     talk.server(completed(0, 1, 2, 3))
     assert [message.body_size for message in talk.messages] == [0, 3]
 
@@ -254,11 +255,11 @@ def test_a_gap_makes_branches_unsure() -> None:
     assert [outcome for _, _, outcome in talk.outcomes()] == [None] * 4
     talk.messages.clear()
     # Nobody knows whether a branch was begun in the gap.
-    talk.server(amqp.FileDeliver("t", 8), amqp.FileDeliver("t", 9)).client(amqp.FileAck(8))
+    talk.server(spec.FileDeliver("t", 8), spec.FileDeliver("t", 9)).client(spec.FileAck(8))
     assert talk.outcomes() == [("deliver", 8, None)]
-    talk.client(amqp.SessionCommandPoint(50, 0), transfer("ex")).server(transfer("d"))
-    talk.client(amqp.MessageAccept(amqp.SequenceSet.of(4)))
-    talk.client(amqp.DtxEnd(XID), amqp.FileAck(9))
+    talk.client(spec.SessionCommandPoint(50, 0), transfer("ex")).server(transfer("d"))
+    talk.client(spec.MessageAccept(amqp.SequenceSet.of(4)))
+    talk.client(spec.DtxEnd(XID), spec.FileAck(9))
     assert talk.outcomes() == [
         ("deliver", 8, None),
         ("deliver", 9, "accepted"),
@@ -268,44 +269,44 @@ def test_a_gap_makes_branches_unsure() -> None:
 
 
 def test_branches_hold_no_more_than_the_limits_allow() -> None:
-    talk = _talk(Limits(unconfirmed=5, calls=3)).client(amqp.DtxSelect())
+    talk = _talk(Limits(unconfirmed=5, calls=3)).client(spec.DtxSelect())
     for number in range(6):
-        xid = amqp.Xid(number, b"", b"")
-        talk.client(amqp.DtxStart(xid), transfer("ex"), transfer("ex"), amqp.DtxEnd(xid))
+        xid = spec.Xid(number, b"", b"")
+        talk.client(spec.DtxStart(xid), transfer("ex"), transfer("ex"), spec.DtxEnd(xid))
     assert len(talk.messages) == 8
-    talk.client(amqp.DtxStart(XID), *[transfer("ex")] * 9)
+    talk.client(spec.DtxStart(XID), *[transfer("ex")] * 9)
     assert len(talk.messages) == 16
     assert len(talk.finish().messages) == 21
     assert len({message.seq for message in talk.messages}) == 21
 
 
 def test_a_branch_goes_on_when_its_oldest_messages_are_let_go() -> None:
-    talk = _talk(Limits(unconfirmed=5)).client(amqp.DtxSelect(), amqp.DtxStart(XID), *[transfer("ex")] * 3)
-    talk.server(*[transfer("d")] * 3).client(amqp.MessageAccept(amqp.SequenceSet.of(0, 1, 2)))
+    talk = _talk(Limits(unconfirmed=5)).client(spec.DtxSelect(), spec.DtxStart(XID), *[transfer("ex")] * 3)
+    talk.server(*[transfer("d")] * 3).client(spec.MessageAccept(amqp.SequenceSet.of(0, 1, 2)))
     assert [outcome for _, _, outcome in talk.outcomes()] == [None] * 6
-    talk.client(transfer("ex"), amqp.DtxEnd(XID), amqp.DtxCommit(XID, True))
-    talk.server(amqp.ExecutionResult(8, amqp.XaResult(OK)))
+    talk.client(transfer("ex"), spec.DtxEnd(XID), spec.DtxCommit(XID, True))
+    talk.server(spec.ExecutionResult(8, spec.XaResult(OK)))
     assert talk.outcomes()[6:] == [("publish", 6, "accepted")]
 
 
 def test_sessions_that_leave_their_branch_hold_nothing() -> None:
-    talk = _talk(Limits(calls=3)).client(amqp.DtxSelect())
+    talk = _talk(Limits(calls=3)).client(spec.DtxSelect())
     for number in range(60):
-        talk.client(amqp.DtxStart(amqp.Xid(number, b"g", b"")), transfer("ex"))
-        talk.server(amqp.SessionDetached(b"s", 0)).session(0, b"%d" % number)
+        talk.client(spec.DtxStart(spec.Xid(number, b"g", b"")), transfer("ex"))
+        talk.server(spec.SessionDetached(b"s", 0)).session(0, b"%d" % number)
     assert len(talk.messages) >= 57
     assert len(pickle.dumps(talk.lifecycle)) < 20_000
 
 
 def test_what_waits_for_nothing_is_bounded_too() -> None:
-    talk = _talk(Limits(unsettled=2)).server(*[_stream(amqp.StreamDeliver("t", n)) for n in range(5)])
+    talk = _talk(Limits(unsettled=2)).server(*[_stream(spec.StreamDeliver("t", n)) for n in range(5)])
     assert talk.outcomes() == [("deliver", n, "settled") for n in range(3)]
 
 
 def test_publishes_that_nobody_returned_are_forgotten() -> None:
     talk = _talk()
     for number in range(1_000):
-        talk.client(_stream(amqp.StreamPublish("ex", "k", mandatory=True))).server(completed(number))
+        talk.client(_stream(spec.StreamPublish("ex", "k", mandatory=True))).server(completed(number))
     assert len(talk.messages) == 1_000
     assert len(pickle.dumps(talk.lifecycle)) < 2_500
 
@@ -313,17 +314,17 @@ def test_publishes_that_nobody_returned_are_forgotten() -> None:
 def test_staged_contents_are_bounded() -> None:
     talk = _talk(Limits(calls=3))
     for number in range(7):
-        talk.client(amqp.FileOpen(f"i{number}", 1)).server(amqp.FileOpenOk(0)).client(stage(b"x"))
+        talk.client(spec.FileOpen(f"i{number}", 1)).server(spec.FileOpenOk(0)).client(stage(b"x"))
     for number in range(7):
-        talk.client(amqp.FilePublish("ex", f"k{number}", mandatory=True, identifier=f"i{number}"))
+        talk.client(spec.FilePublish("ex", f"k{number}", mandatory=True, identifier=f"i{number}"))
     talk.finish()
     assert [message.body_size for message in talk.messages] == [0, 0, 0, 0, 1, 1, 1]
 
 
 def test_a_pickled_lifecycle_goes_on_alike() -> None:
-    talk = _branch().client(amqp.FileOpen("a", 1), amqp.FilePublish("ex", "k", True, identifier="a"))
-    talk.server(amqp.FileOpenOk(0)).client(stage(b"x"), amqp.DtxCommit(XID, True))
-    talk.server(amqp.ExecutionResult(14, amqp.XaResult(OK)), _returned(amqp.FileReturn(312, "", "ex", "k"), b"x"))
+    talk = _branch().client(spec.FileOpen("a", 1), spec.FilePublish("ex", "k", True, identifier="a"))
+    talk.server(spec.FileOpenOk(0)).client(stage(b"x"), spec.DtxCommit(XID, True))
+    talk.server(spec.ExecutionResult(14, spec.XaResult(OK)), _returned(spec.FileReturn(312, "", "ex", "k"), b"x"))
     talk.finish()
     _, messages = talk.relived()
     assert messages[2:] == talk.messages

@@ -10,6 +10,7 @@ from amqp_sansio import AMQP_0_10, Limits
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio._watching.observation import Observed, Setting, Skipped
 from amqp_sansio._watching.outcomes import OutcomeLedger
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.observer.connection import Observer
 from amqp_sansio.amqp_0_10.observer.open_messages import OpenMessages
 from amqp_sansio.amqp_0_10.observer.records import Records
@@ -21,50 +22,50 @@ FEW: Final = Limits(channels=2, calls=4, unsettled=3, unconfirmed=3, consumers=2
 def _said(choose: random.Random, client: bool, channel: int) -> Any:
     """Something that a side may say, whether it fits or not; ids and tags are small, so that many meet."""
     ids = amqp.SequenceSet.of(*[choose.randrange(20) for _ in range(choose.randrange(1, 5))])
-    xid = amqp.Xid(choose.randrange(3), b"g", b"b")
+    xid = spec.Xid(choose.randrange(3), b"g", b"b")
     name, tag, flag = choose.choice("ab"), choose.randrange(9), choose.random() < 0.5
     both: list[Any] = [
         *[transfer(choose.choice("de"), b"x", channel=channel, accept_mode=choose.choice([0, 1]))] * 4,
         *[completed(*ids)] * 3,
-        amqp.MessageAccept(ids),
-        amqp.MessageRelease(ids),
-        amqp.MessageReject(ids, 1, "no"),
-        amqp.FileOpen(name, 1),
-        amqp.FileOpenOk(0),
+        spec.MessageAccept(ids),
+        spec.MessageRelease(ids),
+        spec.MessageReject(ids, 1, "no"),
+        spec.FileOpen(name, 1),
+        spec.FileOpenOk(0),
         stage(b"x"),
-        amqp.SessionDetached(b"s", 0),
+        spec.SessionDetached(b"s", 0),
     ]
     if not client:
         return choose.choice(
             [
                 *both,
-                amqp.ExecutionException(404, tag),
-                *[amqp.ExecutionResult(tag, amqp.XaResult(choose.randrange(8)))] * 2,
-                *[amqp.FileDeliver(name, tag, identifier=name)] * 2,
-                content(amqp.StreamDeliver("s", tag), b"s", amqp.StreamProperties(), channel=channel),
-                content(amqp.FileReturn(312, "", "ex", "k"), b"x", amqp.FileProperties(), channel=channel),
-                amqp.SessionAttached(choose.choice([b"s", b"t"])),
+                spec.ExecutionException(404, tag),
+                *[spec.ExecutionResult(tag, spec.XaResult(choose.randrange(8)))] * 2,
+                *[spec.FileDeliver(name, tag, identifier=name)] * 2,
+                content(spec.StreamDeliver("s", tag), b"s", spec.StreamProperties(), channel=channel),
+                content(spec.FileReturn(312, "", "ex", "k"), b"x", spec.FileProperties(), channel=channel),
+                spec.SessionAttached(choose.choice([b"s", b"t"])),
             ]
         )
     return choose.choice(
         [
             *both,
-            amqp.TxSelect(),
-            *[amqp.TxCommit(), amqp.TxRollback()] * 2,
-            amqp.DtxSelect(),
-            *[amqp.DtxStart(xid), amqp.DtxEnd(xid)] * 2,
-            amqp.DtxPrepare(xid),
-            amqp.DtxCommit(xid, flag),
-            amqp.DtxRollback(xid),
-            amqp.DtxForget(xid),
-            amqp.MessageSubscribe("q", choose.choice("de"), int(flag), 0),
-            amqp.FileConsume("q", name, no_ack=flag),
-            amqp.FileAck(tag, flag),
-            amqp.FileReject(tag, flag),
-            amqp.FilePublish("ex", "k", mandatory=flag, identifier=name),
-            content(amqp.StreamPublish("ex", "k", immediate=flag), b"x", amqp.StreamProperties(), channel=channel),
-            amqp.SessionAttach(choose.choice([b"s", b"t"])),
-            amqp.SessionCommandPoint(tag, 0),
+            spec.TxSelect(),
+            *[spec.TxCommit(), spec.TxRollback()] * 2,
+            spec.DtxSelect(),
+            *[spec.DtxStart(xid), spec.DtxEnd(xid)] * 2,
+            spec.DtxPrepare(xid),
+            spec.DtxCommit(xid, flag),
+            spec.DtxRollback(xid),
+            spec.DtxForget(xid),
+            spec.MessageSubscribe("q", choose.choice("de"), int(flag), 0),
+            spec.FileConsume("q", name, no_ack=flag),
+            spec.FileAck(tag, flag),
+            spec.FileReject(tag, flag),
+            spec.FilePublish("ex", "k", mandatory=flag, identifier=name),
+            content(spec.StreamPublish("ex", "k", immediate=flag), b"x", spec.StreamProperties(), channel=channel),
+            spec.SessionAttach(choose.choice([b"s", b"t"])),
+            spec.SessionCommandPoint(tag, 0),
         ]
     )
 

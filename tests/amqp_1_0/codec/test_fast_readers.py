@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio.amqp_1_0 import Accepted, Composite
+from amqp_sansio.amqp_1_0 import Accepted
 from amqp_sansio.amqp_1_0.codec import composite
 from amqp_sansio.amqp_1_0.codec.composite import decode_frame_body
 from amqp_sansio.amqp_1_0.codec.faults import READ_FAULTS
 from amqp_sansio.amqp_1_0.codec.performatives import Disposition, Flow, Header, Performative, Properties, Transfer
 from amqp_sansio.amqp_1_0.codec.values import Symbol, ULong, encode
+from amqp_sansio.amqp_1_0.spec import Composite
 from amqp_sansio.errors import CodecError
 from amqp_sansio.testing.amqp_1_0 import RECORDS, records
 from tests.kit.damage import BEHIND, FRONT, content, damaged, outcome

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio.amqp_1_0 import Error, Open, decode_frame_body
+from amqp_sansio.amqp_1_0 import Error
+from amqp_sansio.amqp_1_0.codec.composite import decode_frame_body
 from amqp_sansio.amqp_1_0.codec.decimals import Decimal32, Decimal64, Decimal128
 from amqp_sansio.amqp_1_0.codec.types import token
 from amqp_sansio.amqp_1_0.codec.values import (
@@ -32,6 +33,7 @@ from amqp_sansio.amqp_1_0.codec.values import (
     decode,
     encode,
 )
+from amqp_sansio.amqp_1_0.spec import Open
 from amqp_sansio.broker.conversion import amqp_1_0_values
 from amqp_sansio.errors import CodecError
 from tests.kit.steps import assert_linear, count_steps

@@ -6,23 +6,12 @@ from typing import Any
 import pytest
 
 from amqp_sansio import CodecError
-from amqp_sansio.amqp_1_0 import (
-    Attach,
-    Close,
-    Described,
-    Error,
-    Map,
-    Message,
-    Open,
-    Properties,
-    Rejected,
-    Source,
-    Symbol,
-)
+from amqp_sansio.amqp_1_0 import Described, Error, Message, Properties, Rejected, Source, Symbol
 from amqp_sansio.amqp_1_0.codec.composite import Composite, decode_frame_body
 from amqp_sansio.amqp_1_0.codec.encode import encode
 from amqp_sansio.amqp_1_0.codec.message import LenientMessage, odd_fields
 from amqp_sansio.amqp_1_0.codec.odd import OddRecord
+from amqp_sansio.amqp_1_0.spec import Attach, Close, Map, Open
 
 FILTER = Symbol("com.microsoft:session-filter")
 

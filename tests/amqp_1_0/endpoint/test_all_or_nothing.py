@@ -9,6 +9,7 @@ import pytest
 
 from amqp_sansio import CodecError, LimitExceeded, LocalProtocolError, Side
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from tests.kit.applications import Accepting, listen
 from tests.kit.octets_1_0 import octets_of
 from tests.kit.pair_1_0 import Pair, client_config, server_config
@@ -116,11 +117,11 @@ def info_of(text: object) -> Any:
 
 
 SENDS: list[Callable[[Any], object]] = [
-    lambda sender: sender.send(b"x", state=amqp.Received(0, 0)),
-    lambda sender: sender.send(b"x" * 2000, state=amqp.Received(0, 0)),
-    lambda sender: sender.begin(b"x", state=amqp.Received(0, 0)),
+    lambda sender: sender.send(b"x", state=amqp.spec.Received(0, 0)),
+    lambda sender: sender.send(b"x" * 2000, state=amqp.spec.Received(0, 0)),
+    lambda sender: sender.begin(b"x", state=amqp.spec.Received(0, 0)),
     lambda sender: sender.send(b"x", rcv_settle_mode=1),
-    lambda sender: sender.send(b"x", state=amqp.TransactionalState(b"t", amqp.Rejected(info_of(LONG)))),
+    lambda sender: sender.send(b"x", state=spec.TransactionalState(b"t", amqp.Rejected(info_of(LONG)))),
     lambda sender: sender.continue_delivery(b"x"),
     lambda sender: sender.abort(),
 ]
@@ -138,8 +139,8 @@ def test_what_is_not_sent_does_not_count(send: Callable[[Any], object]) -> None:
 
 
 PARTS: list[Callable[[Any], object]] = [
-    lambda sender: sender.continue_delivery(b"x", state=amqp.TransactionalState(b"other")),
-    lambda sender: sender.continue_delivery(b"x", state=amqp.Received(0, 0)),
+    lambda sender: sender.continue_delivery(b"x", state=spec.TransactionalState(b"other")),
+    lambda sender: sender.continue_delivery(b"x", state=amqp.spec.Received(0, 0)),
     lambda sender: sender.continue_delivery(b"x", state=amqp.Rejected(info_of(LONG))),
     lambda sender: sender.send(b"y"),
     lambda sender: sender.begin(b"y"),
@@ -183,7 +184,7 @@ def test_a_peer_that_says_two_outcomes_changes_none() -> None:
     own = sender.session.own
     before = [list(each.states) for each in own.deliveries.values()]
     assert before[0] == [None, None]
-    pair.client.receive_data(octets_of(amqp.Disposition(True, 0, 1, state=amqp.Accepted())), 0.0)
+    pair.client.receive_data(octets_of(spec.Disposition(True, 0, 1, state=amqp.Accepted())), 0.0)
     pair.drain(CLIENT)
     (failed,) = pair.take(CLIENT, amqp.LinkFailed)
     assert failed.pendings == tuple(handles)

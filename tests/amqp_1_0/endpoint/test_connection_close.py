@@ -17,9 +17,10 @@ from amqp_sansio import (
     RemoteProtocolError,
     Scope,
 )
-from amqp_sansio.amqp_1_0 import Begin, Close, Error, Message, Symbol
+from amqp_sansio.amqp_1_0 import Error, Message, Symbol
 from amqp_sansio.amqp_1_0.codec.composite import encode_whole
 from amqp_sansio.amqp_1_0.endpoint.events import LinkClosed
+from amqp_sansio.amqp_1_0.spec import Begin, Close
 from amqp_sansio.endpoint import Side
 from amqp_sansio.events import Info
 from tests.kit.applications import Accepting

@@ -7,8 +7,9 @@ import pytest
 
 from amqp_sansio import By, Closed, CloseHint, Failed, RemoteProtocolError, Scope
 from amqp_sansio._core.connection import UNREADABLE
-from amqp_sansio.amqp_1_0 import Begin, Close, Config, Error, Flow, SaslInit, Transfer
+from amqp_sansio.amqp_1_0 import Config, Error
 from amqp_sansio.amqp_1_0.endpoint.events import SessionRequested
+from amqp_sansio.amqp_1_0.spec import Begin, Close, Flow, SaslInit, Transfer
 from tests.kit.facing import BOTH_SIDES, CLIENT
 from tests.kit.facing_1_0 import Facing
 from tests.kit.octets_1_0 import EMPTY, octets_of, their_open

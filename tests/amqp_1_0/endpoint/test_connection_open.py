@@ -21,9 +21,10 @@ from amqp_sansio import (
     Scope,
     Signal,
 )
-from amqp_sansio.amqp_1_0 import Begin, Close, Error, Open, Symbol
+from amqp_sansio.amqp_1_0 import Error, Symbol
 from amqp_sansio.amqp_1_0.endpoint.config import Config
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
+from amqp_sansio.amqp_1_0.spec import Begin, Close, Open
 from amqp_sansio.sasl import Plain
 from tests.kit.applications import Accepting
 from tests.kit.facing import BOTH_SIDES, CLIENT, SERVER

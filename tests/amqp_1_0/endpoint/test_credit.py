@@ -6,6 +6,7 @@ import pytest
 
 from amqp_sansio import LocalProtocolError, Side
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from tests.kit.facing import BOTH_SIDES
 from tests.kit.links_1_0 import BODY, Mapped, transfer
 from tests.kit.links_1_0 import flow as session_flow
@@ -30,7 +31,7 @@ def test_credit_is_zero_at_first_and_goes_down_with_each_delivery(side: Side) ->
     link.send(amqp.Message("m"))
     with pytest.raises(amqp.NoCredit):
         link.send(amqp.Message("m"))
-    assert len([each for each in facing.frames() if isinstance(each, amqp.Transfer)]) == 2
+    assert len([each for each in facing.frames() if isinstance(each, spec.Transfer)]) == 2
 
 
 @pytest.mark.rule("1.0/transport/flow/link-credit", "1.0/transport/flow/link-credit-owner")
@@ -191,7 +192,7 @@ def test_top_up_waits_until_half_is_used(facing: Mapped) -> None:
 
 def given(facing: Mapped) -> list[int | None]:
     """The credit of the flows sent since the last look."""
-    found = [each.link_credit for each in facing.frames() if isinstance(each, amqp.Flow)]
+    found = [each.link_credit for each in facing.frames() if isinstance(each, spec.Flow)]
     facing.out = b""
     return found
 
@@ -201,7 +202,7 @@ def test_credit_that_brought_no_delivery_is_given_again(facing: Mapped) -> None:
     link = facing.receiver(credit=3)
     for number in range(2):
         facing.get(transfer(number, more=True), BODY[:2])
-        facing.get(amqp.Transfer(0, aborted=True))
+        facing.get(spec.Transfer(0, aborted=True))
     assert (link.credit, given(facing)) == (1, [])
     facing.get(transfer(2), BODY)
     assert (link.credit, given(facing)) == (2, [2])
@@ -225,7 +226,7 @@ def test_the_late_answer_to_a_drain_takes_no_credit_that_was_given_since(facing:
 def test_credit_given_anew_counts_from_then(facing: Mapped) -> None:
     link = facing.receiver(credit=2)
     facing.get(transfer(0, more=True), BODY[:2])
-    facing.get(amqp.Transfer(0, aborted=True))
+    facing.get(spec.Transfer(0, aborted=True))
     link.flow(1)
     given(facing)
     facing.get(transfer(1), BODY)
@@ -237,12 +238,12 @@ def test_a_drain_ends_with_a_delivery_that_is_aborted(facing: Mapped) -> None:
     link.drain()
     given(facing)
     facing.get(transfer(0, more=True), BODY[:2])
-    facing.get(amqp.Transfer(0, aborted=True))
+    facing.get(spec.Transfer(0, aborted=True))
     assert len(facing.of(amqp.Drained)) == 1
     assert (link.draining, given(facing)) == (False, [])
 
 
-RABBITMQ_3 = amqp.Open("rabbit", properties={"product": "RabbitMQ", "version": "3.10.8"})
+RABBITMQ_3 = spec.Open("rabbit", properties={"product": "RabbitMQ", "version": "3.10.8"})
 
 
 def test_credit_is_taken_back_where_a_drain_would_end_the_session() -> None:
@@ -273,7 +274,7 @@ def test_credit_that_comes_with_a_drain_is_given_first() -> None:
 
 @pytest.mark.parametrize("version", ["4.0.1", "4.2", ""])
 def test_later_versions_are_drained(version: str) -> None:
-    peer = amqp.Open("rabbit", properties={"product": "RabbitMQ", "version": version})
+    peer = spec.Open("rabbit", properties={"product": "RabbitMQ", "version": version})
     facing = Mapped.begun(peer=peer)
     link = facing.receiver(credit=3)
     facing.forget()

@@ -13,7 +13,7 @@ import pytest
 
 from amqp_sansio import By, Closed, Failed, Scope, Side
 from amqp_sansio import amqp_1_0 as amqp
-from amqp_sansio.amqp_1_0 import LinkClosed
+from amqp_sansio.amqp_1_0 import LinkClosed, spec
 from amqp_sansio.amqp_1_0.model.connection import MOST_LEFT
 from tests.kit.facing import BOTH_SIDES
 from tests.kit.links_1_0 import BODY, Mapped, attach, begin, flow, transfer
@@ -35,7 +35,7 @@ def of_links() -> Iterator[tuple[str, bytes]]:
         yield f"transfer {number}", octets_of(transfer(number), payload=BODY)
     yield "part of a delivery", octets_of(transfer(5, more=True), payload=BODY)
     yield "another delivery in between", octets_of(transfer(6), payload=BODY)
-    yield "transfer without ids", octets_of(amqp.Transfer(0), payload=BODY)
+    yield "transfer without ids", octets_of(spec.Transfer(0), payload=BODY)
     yield "transfer with a bad message", octets_of(transfer(7), payload=b"\xff")
     yield "flow of a link", octets_of(flow(handle=0, delivery_count=0, link_credit=1))
     yield "drained flow", octets_of(flow(handle=0, delivery_count=9, link_credit=0, drain=True))
@@ -51,9 +51,9 @@ def of_sessions() -> Iterator[tuple[str, bytes]]:
     yield "flow", octets_of(flow())
     yield "flow of no link", octets_of(flow(handle=7, delivery_count=0, link_credit=1))
     yield "transfer of no link", octets_of(transfer(8, handle=9), payload=BODY)
-    yield "disposition", octets_of(amqp.Disposition(True, 0, 5, True, amqp.Accepted()))
-    yield "disposition of a sender", octets_of(amqp.Disposition(False, 0, 5, True, None))
-    yield "detach of no link", octets_of(amqp.Detach(9, True))
+    yield "disposition", octets_of(spec.Disposition(True, 0, 5, True, amqp.Accepted()))
+    yield "disposition of a sender", octets_of(spec.Disposition(False, 0, 5, True, None))
+    yield "detach of no link", octets_of(spec.Detach(9, True))
     for name, octets in UNREADABLE.items():
         yield name, octets_of(octets)
 
@@ -61,10 +61,10 @@ def of_sessions() -> Iterator[tuple[str, bytes]]:
 def of_connections() -> Iterator[tuple[str, bytes]]:
     """Any frames."""
     yield from of_sessions()
-    yield "open", octets_of(amqp.Open("c"))
+    yield "open", octets_of(spec.Open("c"))
     yield "flow without a session", octets_of(flow(), 44)
-    yield "detach", octets_of(amqp.Detach(0, True))
-    yield "end", octets_of(amqp.End())
+    yield "detach", octets_of(spec.Detach(0, True))
+    yield "end", octets_of(spec.End())
     yield "a frame's header", octets_of(flow(), doff=1)
     yield "a frame of another type", octets_of(flow(), kind=9)
 
@@ -85,7 +85,7 @@ def test_a_closing_connection_drops_everything(side: Side, condition: str) -> No
     facing.end.close(condition)
     facing.forget()
     passes_over(facing, of_connections())
-    facing.feed(octets_of(amqp.Close()))
+    facing.feed(octets_of(spec.Close()))
     assert facing.out == b""
     report = facing.end.report
     assert report is not None
@@ -101,7 +101,7 @@ def test_a_session_that_ends_drops_faults(side: Side, condition: str) -> None:
     facing.session.close(condition)
     facing.forget()
     passes_over(facing, of_sessions())
-    facing.feed(octets_of(amqp.End()))
+    facing.feed(octets_of(spec.End()))
     assert facing.out == b""
     (closed,) = [each for each in facing.of(Closed) if each.scope is Scope.SESSION]
     assert closed.report.by is By.LOCAL
@@ -111,9 +111,9 @@ def test_a_session_that_ends_drops_faults(side: Side, condition: str) -> None:
 def behind_an_end() -> Iterator[tuple[str, bytes]]:
     """Frames for a session on channel 0 that is no more; a begin would be another one."""
     yield from of_sessions_but_begins()
-    yield "detach", octets_of(amqp.Detach(0, True))
-    yield "end", octets_of(amqp.End())
-    yield "end with an error", octets_of(amqp.End(amqp.Error(amqp.Symbol("amqp:internal-error"))))
+    yield "detach", octets_of(spec.Detach(0, True))
+    yield "end", octets_of(spec.End())
+    yield "end with an error", octets_of(spec.End(amqp.Error(amqp.Symbol("amqp:internal-error"))))
 
 
 def of_sessions_but_begins() -> Iterator[tuple[str, bytes]]:
@@ -130,17 +130,17 @@ def test_a_peer_that_goes_on_behind_its_end_harms_nothing(side: Side, first: str
     facing.receiver()
     if first == "the peer, unanswered":
         # Both on channel 1: its begin and its end, before this end has answered the begin.
-        facing.feed(octets_of(begin(None), 1), octets_of(amqp.End(), 1))
+        facing.feed(octets_of(begin(None), 1), octets_of(spec.End(), 1))
     elif first != "the peer":
         facing.session.close("amqp:internal-error" if "error" in first else "")
-    facing.feed(octets_of(amqp.End()))
+    facing.feed(octets_of(spec.End()))
     facing.forget()
     passes_over(facing, behind_an_end())
     assert facing.end.is_open
     # Another session on the same channel is judged as ever.
     facing.feed(octets_of(begin(None)))
     facing.forget()
-    facing.feed(octets_of(amqp.Detach(9, True)))
+    facing.feed(octets_of(spec.Detach(9, True)))
     (failed,) = facing.of(Failed)
     assert failed.scope is Scope.SESSION
     assert facing.end.is_open
@@ -150,11 +150,11 @@ def test_a_peer_that_goes_on_behind_its_end_harms_nothing(side: Side, first: str
 def test_the_ended_sessions_that_are_remembered_are_bounded(side: Side) -> None:
     facing = Mapped.begun(side)
     for channel in range(1, MOST_LEFT + 2):
-        facing.feed(octets_of(begin(None), channel), octets_of(amqp.End(), channel))
+        facing.feed(octets_of(begin(None), channel), octets_of(spec.End(), channel))
     facing.forget()
-    passes_over(facing, iter([("the last", octets_of(amqp.Detach(0), MOST_LEFT + 1))]))
-    passes_over(facing, iter([("the oldest that is known", octets_of(amqp.Detach(0), 2))]))
-    facing.feed(octets_of(amqp.Detach(0), 1))
+    passes_over(facing, iter([("the last", octets_of(spec.Detach(0), MOST_LEFT + 1))]))
+    passes_over(facing, iter([("the oldest that is known", octets_of(spec.Detach(0), 2))]))
+    facing.feed(octets_of(spec.Detach(0), 1))
     (failed,) = facing.of(Failed)
     assert failed.scope is Scope.CONNECTION
 
@@ -170,7 +170,7 @@ def test_a_link_that_detaches_drops_faults(side: Side, how: str) -> None:
         link.close("amqp:internal-error" if "error" in how else "")
     facing.forget()
     passes_over(facing, of_links())
-    facing.feed(octets_of(amqp.Detach(0, how != "detach")))
+    facing.feed(octets_of(spec.Detach(0, how != "detach")))
     assert facing.out == b""
     (closed,) = facing.of(LinkClosed)
     assert closed.report.by is By.LOCAL

@@ -6,10 +6,11 @@ import pytest
 
 from amqp_sansio import Failed
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.model.link_state import EACH, FREE
 from tests.kit.links_1_0 import Mapped
 
-STATES = (amqp.Received(0, 0), amqp.Received(0, 1))
+STATES = (amqp.spec.Received(0, 0), amqp.spec.Received(0, 1))
 
 
 def sending(count: int) -> Mapped:
@@ -24,7 +25,7 @@ def sending(count: int) -> Mapped:
 def tell(facing: Mapped, count: int, times: int) -> list[str]:
     """The receiver tells states of the first deliveries; returns the conditions with which that was refused."""
     for index in range(times):
-        facing.get(amqp.Disposition(True, 0, count - 1, False, STATES[index % 2]))
+        facing.get(spec.Disposition(True, 0, count - 1, False, STATES[index % 2]))
     return [event.error.condition for event in facing.of(Failed)]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from amqp_sansio import Failed, Settled
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.model.link_state import EACH, FREE
 from tests.kit.links_1_0 import BODY, Mapped, flow
 from tests.kit.octets_1_0 import octets_of
@@ -20,7 +21,7 @@ COUNT = 2000
 FRAMES = 60
 
 
-STATES = (amqp.Received(0, 0), amqp.Received(0, 1))
+STATES = (amqp.spec.Received(0, 0), amqp.spec.Received(0, 1))
 
 
 def sending(count: int = COUNT, *, auto_settle: bool = True) -> tuple[Mapped, Any]:
@@ -39,12 +40,12 @@ def receiving(count: int = COUNT) -> tuple[Mapped, Any]:
     facing = Mapped.begun(config=amqp.Config("c", incoming_window=1 << 20))
     link = facing.receiver(credit=count)
     for number in range(count):
-        facing.get(amqp.Transfer(0, number, number.to_bytes(4, "big"), 0), BODY)
+        facing.get(spec.Transfer(0, number, number.to_bytes(4, "big"), 0), BODY)
     facing.forget()
     return facing, link
 
 
-def repeat(facing: Mapped, frames: list[amqp.Disposition]) -> int:
+def repeat(facing: Mapped, frames: list[spec.Disposition]) -> int:
     """The steps that many range dispositions cost."""
     octets = [octets_of(each, facing.channel) for each in frames]
     assert max(map(len, octets)) <= 58
@@ -60,7 +61,7 @@ def refused(facing: Mapped) -> list[str]:
 def test_states_that_a_receiver_tells_again_and_again_are_bounded() -> None:
     """Before, each frame took a step for each of the deliveries and more: 60 frames over 2,000 of them, 2 million."""
     facing, _ = sending()
-    frames = [amqp.Disposition(True, 0, COUNT - 1, False, STATES[index % 2]) for index in range(FRAMES)]
+    frames = [spec.Disposition(True, 0, COUNT - 1, False, STATES[index % 2]) for index in range(FRAMES)]
     assert repeat(facing, frames) < 60 * EACH * COUNT
     assert refused(facing) == ["amqp:resource-limit-exceeded"]
     assert len(facing.of(amqp.Updated)) == EACH
@@ -69,7 +70,7 @@ def test_states_that_a_receiver_tells_again_and_again_are_bounded() -> None:
 @pytest.mark.rule("1.0/transport/error/resource-limit")
 def test_states_that_a_sender_tells_again_and_again_are_bounded() -> None:
     facing, _ = receiving()
-    frames = [amqp.Disposition(False, 0, COUNT - 1, False, amqp.Accepted()) for _ in range(FRAMES)]
+    frames = [spec.Disposition(False, 0, COUNT - 1, False, amqp.Accepted()) for _ in range(FRAMES)]
     assert repeat(facing, frames) < 60 * EACH * COUNT
     assert refused(facing) == ["amqp:resource-limit-exceeded"]
     assert len(facing.of(amqp.DeliveryUpdated)) == EACH
@@ -79,14 +80,14 @@ def test_states_that_a_sender_tells_again_and_again_are_bounded() -> None:
 def test_ranges_without_deliveries_are_bounded(settled: bool) -> None:
     """Nothing is there of what they name."""
     facing, _ = sending()
-    frames = [amqp.Disposition(True, 10_000, 10_000 + COUNT - 2, settled, amqp.Accepted()) for _ in range(FRAMES)]
+    frames = [spec.Disposition(True, 10_000, 10_000 + COUNT - 2, settled, amqp.Accepted()) for _ in range(FRAMES)]
     assert repeat(facing, frames) < 60 * EACH * COUNT
     assert refused(facing) == ["amqp:resource-limit-exceeded"]
 
 
 def test_what_says_nothing_costs_nothing() -> None:
     facing, _ = sending()
-    assert repeat(facing, [amqp.Disposition(True, 0, COUNT - 1) for _ in range(FRAMES)]) < 300 * FRAMES
+    assert repeat(facing, [spec.Disposition(True, 0, COUNT - 1) for _ in range(FRAMES)]) < 300 * FRAMES
     assert not refused(facing)
 
 
@@ -96,8 +97,8 @@ def test_each_transfer_pays_for_some_words() -> None:
     for round_ in range(3):
         for state in (*STATES, amqp.Accepted()):
             last = (round_ + 1) * COUNT - 1
-            facing.get(amqp.Disposition(True, last - COUNT + 1, last, False, state))
-        facing.get(amqp.Disposition(True, 0, (round_ + 1) * COUNT - 1, True, amqp.Accepted()))
+            facing.get(spec.Disposition(True, last - COUNT + 1, last, False, state))
+        facing.get(spec.Disposition(True, 0, (round_ + 1) * COUNT - 1, True, amqp.Accepted()))
         assert not link.unsettled
         facing.get(flow(handle=0, delivery_count=link.delivery_count, link_credit=COUNT, incoming_window=1 << 20))
         for _ in range(COUNT):
@@ -110,14 +111,14 @@ def test_each_transfer_pays_for_some_words() -> None:
 def test_small_ranges_are_free() -> None:
     facing, _ = sending(FREE)
     for index in range(5 * EACH):
-        facing.get(amqp.Disposition(True, 0, FREE - 1, False, STATES[index % 2]))
+        facing.get(spec.Disposition(True, 0, FREE - 1, False, STATES[index % 2]))
     assert not refused(facing)
 
 
 def test_ids_that_a_peer_skips_pay_for_nothing() -> None:
     """A flow may say any next-outgoing-id."""
     facing, _ = receiving()
-    frames = [amqp.Disposition(False, 0, COUNT - 1, False, amqp.Accepted()) for _ in range(EACH)]
+    frames = [spec.Disposition(False, 0, COUNT - 1, False, amqp.Accepted()) for _ in range(EACH)]
     repeat(facing, frames)
     assert not refused(facing)
     facing.get(flow(next_outgoing_id=1 << 30))
@@ -126,11 +127,11 @@ def test_ids_that_a_peer_skips_pay_for_nothing() -> None:
 
 
 @pytest.mark.rule("1.0/transport/error/resource-limit")
-@pytest.mark.parametrize("state", [amqp.Received(0, 0), amqp.TransactionalState(b"t", amqp.Accepted())])
+@pytest.mark.parametrize("state", [amqp.spec.Received(0, 0), spec.TransactionalState(b"t", amqp.Accepted())])
 def test_an_observer_reports_what_an_endpoint_refuses(state: Any) -> None:
     count = 900
     talk = Talk10(twice=False).open().session().sender().server(credit(0, count))
     talk.client(*[transfer(number, amqp.Message("m")) for number in range(count)])
-    frames = [octets_of(amqp.Disposition(True, 0, count - 1, False, state)) for _ in range(FRAMES)]
+    frames = [octets_of(spec.Disposition(True, 0, count - 1, False, state)) for _ in range(FRAMES)]
     assert count_steps(lambda: talk.server(*frames).events) < 60 * EACH * count
     assert talk.rules == ["1.0/transport/error/resource-limit"] * (FRAMES - EACH)

@@ -7,11 +7,12 @@ import pytest
 
 from amqp_sansio import By, Closed, CloseReport, EndpointClosed, Failed, RemoteProtocolError, Scope, Side
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.events import Info
 from tests.kit.links_1_0 import Mapped
 from tests.kit.pair_1_0 import Pair
 
-INFO = {amqp.Symbol("network-host"): "10.0.0.7", amqp.Symbol("port"): amqp.UShort(5999), amqp.Symbol("address"): "q2"}
+INFO = {amqp.Symbol("network-host"): "10.0.0.7", amqp.Symbol("port"): spec.UShort(5999), amqp.Symbol("address"): "q2"}
 PLAIN = {"network-host": "10.0.0.7", "port": 5999, "address": "q2"}
 
 
@@ -22,7 +23,7 @@ def error(condition: str) -> amqp.Error:
 @pytest.mark.rule("1.0/transport/error/connection-redirect")
 def test_a_redirect_of_the_connection_says_where() -> None:
     facing = Mapped.begun()
-    facing.get(amqp.Close(error("amqp:connection:redirect")))
+    facing.get(spec.Close(error("amqp:connection:redirect")))
     report = facing.of(Closed)[-1].report
     assert report.info == PLAIN
     assert type(report.info["port"]) is int
@@ -41,13 +42,13 @@ def test_a_redirect_of_the_connection_says_where() -> None:
 def test_the_info_of_a_session_and_of_a_link_is_in_their_reports() -> None:
     facing = Mapped.begun()
     link = facing.receiver()
-    facing.get(amqp.Detach(0, True, error("amqp:link:redirect")))
+    facing.get(spec.Detach(0, True, error("amqp:link:redirect")))
     assert link.report is not None
     assert link.report.info == PLAIN
     assert link.report.hint == "attach to address q2 at 10.0.0.7, port 5999"
     (failed,) = facing.of(amqp.LinkFailed)
     assert failed.error.info == PLAIN
-    facing.get(amqp.End(amqp.Error("amqp:internal-error", None, {"tracking-id": "7_G3"})))
+    facing.get(spec.End(amqp.Error("amqp:internal-error", None, {"tracking-id": "7_G3"})))
     assert facing.session.report is not None
     assert facing.session.report.info == {"tracking-id": "7_G3"}
     assert "tracking-id 7_G3" in str(facing.session.report)
@@ -57,7 +58,7 @@ def test_the_info_of_an_outcome_is_the_error_s() -> None:
     facing = Mapped.begun()
     link = facing.sender()
     pending = link.send(b"\x00\x53\x77\x41")
-    facing.get(amqp.Disposition(True, 0, None, True, amqp.Rejected(error("com.microsoft:server-busy"))))
+    facing.get(spec.Disposition(True, 0, None, True, amqp.Rejected(error("com.microsoft:server-busy"))))
     state: Any = pending.result
     assert state.error.info["network-host"] == "10.0.0.7"
 

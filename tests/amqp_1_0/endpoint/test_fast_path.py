@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import Limits, Signal
-from amqp_sansio.amqp_1_0 import Accepted, Disposition, Message, Modified, Properties, Received, Released, Transfer
+from amqp_sansio.amqp_1_0 import Accepted, Message, Modified, Properties, Released
 from amqp_sansio.amqp_1_0.codec.violation import Violation
 from amqp_sansio.amqp_1_0.endpoint.events import Delivery
 from amqp_sansio.amqp_1_0.endpoint.fastpath import FastPath
 from amqp_sansio.amqp_1_0.endpoint.receiver import Receiver
 from amqp_sansio.amqp_1_0.endpoint.sender import Sender
+from amqp_sansio.amqp_1_0.spec import Disposition, Received, Transfer
 from amqp_sansio.endpoint import Side
 from amqp_sansio.errors import AmqpError
 from tests.kit.applications import Accepting

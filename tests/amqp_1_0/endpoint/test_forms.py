@@ -5,8 +5,9 @@ import csv
 import pytest
 
 from amqp_sansio import Side
-from amqp_sansio.amqp_1_0 import Attach, Config, Delivery, Map, Source, Symbol
+from amqp_sansio.amqp_1_0 import Config, Delivery, Source, Symbol
 from amqp_sansio.amqp_1_0.model.harm import Harm
+from amqp_sansio.amqp_1_0.spec import Attach, Map
 from tests.kit.forms_1_0 import beside, observed, sent_to
 from tests.kit.links_1_0 import BODY, Mapped, attach, transfer
 from tools.docs.forms import BASES, HEADER, PATH, SECTIONS, Form, forms, table

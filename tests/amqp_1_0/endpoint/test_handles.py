@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import Abandoned, Closed, EndpointClosed, LocalProtocolError, Scope, Settled
-from amqp_sansio.amqp_1_0 import Accepted, Detach, Message, Rejected
+from amqp_sansio.amqp_1_0 import Accepted, Message, Rejected
 from amqp_sansio.amqp_1_0.endpoint.events import LinkClosed
+from amqp_sansio.amqp_1_0.spec import Detach
 from amqp_sansio.endpoint import Side
 from tests.kit.applications import Accepting, listen
 from tests.kit.driving import OPERATIONS, Operation

@@ -186,7 +186,7 @@ def test_behind_sasl_only_the_amqp_header_follows() -> None:
 
 
 def _logged_in() -> Facing:
-    from amqp_sansio.amqp_1_0 import SaslInit
+    from amqp_sansio.amqp_1_0.spec import SaslInit
 
     facing = Facing.in_sasl(SERVER, SASL_ONLY)
     facing.feed(octets_of(SaslInit("PLAIN", b"\0me\0secret"), kind=1))

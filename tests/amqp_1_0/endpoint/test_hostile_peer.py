@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from amqp_sansio import Closed, Failed, Scope
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.endpoint import CloseHint, Side
 from tests.kit.facing import BOTH_SIDES, CLIENT, SERVER
 from tests.kit.facing_1_0 import Facing
@@ -38,7 +39,7 @@ def test_nothing_breaks_whatever_the_peer_sends(
         assert id(handle) not in ended, handle
     for sent in parse(facing.out):
         assert sent.size <= frame_size
-        assert isinstance(sent.body, amqp.Performative) or sent.body is None
+        assert isinstance(sent.body, spec.Performative) or sent.body is None
 
 
 @given(PLAYS, st.sampled_from([CLIENT, SERVER]))
@@ -55,29 +56,29 @@ def test_the_strict_books_of_a_peer_take_all_that_is_sent(octets: bytes, side: S
     handles: dict[int, set[int]] = {}
     for sent in parse(facing.out):
         frame = sent.body
-        if isinstance(frame, amqp.Begin):
+        if isinstance(frame, spec.Begin):
             assert sent.channel not in begun
             begun.add(sent.channel)
             handles[sent.channel] = set()
-        elif isinstance(frame, amqp.End):
+        elif isinstance(frame, spec.End):
             begun.remove(sent.channel)
-        elif isinstance(frame, amqp.Attach):
+        elif isinstance(frame, spec.Attach):
             assert frame.handle not in handles[sent.channel]
             handles[sent.channel].add(frame.handle)
-        elif isinstance(frame, amqp.Detach):
+        elif isinstance(frame, spec.Detach):
             handles[sent.channel].remove(frame.handle)
-        elif isinstance(frame, amqp.Transfer | amqp.Flow) and frame.handle is not None:
+        elif isinstance(frame, spec.Transfer | spec.Flow) and frame.handle is not None:
             assert frame.handle in handles[sent.channel]
-        if not isinstance(frame, amqp.Begin | amqp.Open | amqp.Close | amqp.End):
+        if not isinstance(frame, spec.Begin | spec.Open | spec.Close | spec.End):
             assert sent.channel in begun
 
 
 # What was found.
 
-BEGIN = amqp.Begin(next_outgoing_id=0, incoming_window=50, outgoing_window=50)
+BEGIN = spec.Begin(next_outgoing_id=0, incoming_window=50, outgoing_window=50)
 
 
-def attach(name: str, handle: int = 0, **changes: Any) -> amqp.Attach:
+def attach(name: str, handle: int = 0, **changes: Any) -> spec.Attach:
     """A link whose sender is the peer."""
     values: dict[str, Any] = {
         "name": name,
@@ -88,7 +89,7 @@ def attach(name: str, handle: int = 0, **changes: Any) -> amqp.Attach:
         "initial_delivery_count": 0,
         **changes,
     }
-    return amqp.Attach(**values)
+    return spec.Attach(**values)
 
 
 def with_session(side: Side, *, accept: bool = True, **changes: Any) -> tuple[Facing, Any]:
@@ -102,7 +103,7 @@ def with_session(side: Side, *, accept: bool = True, **changes: Any) -> tuple[Fa
     return facing.forget(), session
 
 
-def accepted(facing: Facing, session: Any, frame: amqp.Attach, channel: int = 0) -> Any:
+def accepted(facing: Facing, session: Any, frame: spec.Attach, channel: int = 0) -> Any:
     """A link that the peer attaches and the application accepts."""
     facing.feed(octets_of(frame, channel))
     event = facing.of(amqp.LinkRequested)[-1]
@@ -117,7 +118,7 @@ def test_the_answer_to_a_fault_that_does_not_fit_ends_the_connection(side: Side)
     """The peer takes frames of 512 octets, and attaches a link of a longer name, which can't be refused."""
     facing, _ = with_session(side, max_frame_size=512)
     facing.feed(octets_of(attach("n" * 600)))
-    facing.feed(octets_of(amqp.Transfer(0, 0, b"t", 0), payload=amqp.Message(b"x").encode()))
+    facing.feed(octets_of(spec.Transfer(0, 0, b"t", 0), payload=amqp.Message(b"x").encode()))
     assert [event.scope for event in facing.of(Failed)] == [Scope.CONNECTION]
     assert facing.names()[-1] == "close"
 
@@ -126,7 +127,7 @@ def test_the_answer_to_a_fault_that_does_not_fit_ends_the_connection(side: Side)
 def test_the_description_of_a_fault_fits_whatever_its_letters(side: Side) -> None:
     facing, _ = with_session(side, max_frame_size=512)
     facing.feed(octets_of(attach("\N{SNOWMAN}" * 110)))
-    facing.feed(octets_of(amqp.Flow(0, 50, 0, 50, handle=0, link_credit=1)))
+    facing.feed(octets_of(spec.Flow(0, 50, 0, 50, handle=0, link_credit=1)))
     assert facing.names() == ["attach", "detach"]
     assert facing.end.is_open
 
@@ -155,7 +156,7 @@ def test_a_link_is_stolen_from_the_question_for_it(side: Side) -> None:
     assert facing.names() == ["attach", "detach"]
     assert facing.sent()[1].body.error.condition == "amqp:link:stolen"
     session.link(second).accept_attach()
-    facing.feed(octets_of(amqp.Detach(0, True)))
+    facing.feed(octets_of(spec.Detach(0, True)))
     assert [event.link for event in facing.of(amqp.LinkOpened)] == [second]
     assert [event.link for event in facing.of(amqp.LinkClosed)] == [first]
     assert session.link(second).is_open
@@ -174,7 +175,7 @@ def test_a_name_twice_in_a_session_without_an_answer_ends_it(side: Side) -> None
 def test_links_that_come_and_go_before_the_session_is_answered_are_not_kept(side: Side) -> None:
     facing, session = with_session(side, accept=False)
     for number in range(100):
-        facing.feed(octets_of(attach(f"n{number}")), octets_of(amqp.Detach(0, number % 2 == 0)))
+        facing.feed(octets_of(attach(f"n{number}")), octets_of(spec.Detach(0, number % 2 == 0)))
     assert len(facing.of(amqp.LinkRequested)) == len(facing.of(amqp.LinkClosed)) == 100
     assert not session.names
     assert not session.asked
@@ -190,10 +191,10 @@ def test_links_that_come_and_go_after_the_own_end_are_not_kept_nor_told(side: Si
     session.close()
     facing.forget()
     for number in range(100):
-        facing.feed(octets_of(attach(f"n{number}")), octets_of(amqp.Detach(0, number % 2 == 0)))
+        facing.feed(octets_of(attach(f"n{number}")), octets_of(spec.Detach(0, number % 2 == 0)))
     assert not facing.events
     assert list(session.names) == [("kept", 1 - session.side)]
-    facing.feed(octets_of(amqp.End()))
+    facing.feed(octets_of(spec.End()))
     assert [event.scope for event in facing.of(Closed)] == [Scope.LINK, Scope.SESSION]
 
 
@@ -214,7 +215,7 @@ def test_links_that_only_one_end_closes_are_forgotten(side: Side) -> None:
     for number in range(300):
         link = accepted(facing, session, attach(f"n{number}"))
         link.close()
-        facing.feed(octets_of(amqp.Detach(0)))
+        facing.feed(octets_of(spec.Detach(0)))
     assert len(session.names) == len(session.crossed) == 64
     again = accepted(facing, session, attach("n0"))
     assert again.is_open
@@ -230,13 +231,13 @@ def test_the_octets_of_a_delivery_that_ends_with_its_link_are_given_back(side: S
     for number in range(20):
         link = accepted(facing, session, attach(f"n{number}", snd_settle_mode=number % 2))
         link.flow(5)
-        facing.feed(octets_of(amqp.Transfer(0, number, b"t", 0, more=True), payload=payload))
+        facing.feed(octets_of(spec.Transfer(0, number, b"t", 0, more=True), payload=payload))
         assert facing.end._sessions.transport.bodies == len(payload)
         if how == "own close":
             link.close()
         elif how == "fault":
-            facing.feed(octets_of(amqp.Transfer(0, number + 1, b"u", 0, more=True)))
-        facing.feed(octets_of(amqp.Detach(0, how == "close")))
+            facing.feed(octets_of(spec.Transfer(0, number + 1, b"u", 0, more=True)))
+        facing.feed(octets_of(spec.Detach(0, how == "close")))
         assert link.report is not None
         assert facing.end._sessions.transport.bodies == 0
         assert not session.peer.deliveries

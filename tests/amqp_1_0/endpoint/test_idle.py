@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Abandoned, By, Closed, CloseHint, Failed, RemoteProtocolError, Scope, Signal
-from amqp_sansio.amqp_1_0 import Close
+from amqp_sansio.amqp_1_0.spec import Close
 from amqp_sansio.sasl import Plain
 from tests.kit.applications import Accepting
 from tests.kit.facing import BOTH_SIDES, CLIENT, SERVER

@@ -21,6 +21,7 @@ from amqp_sansio import (
     Signal,
 )
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
 from tests.kit.applications import Accepting
@@ -33,7 +34,7 @@ from tests.kit.pair import SIDES
 from tests.kit.pair_1_0 import Pair, client_config, held_octets, server_config
 from tests.kit.small import small_limits
 
-BEGIN = amqp.Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1)
+BEGIN = spec.Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1)
 LIMITS = small_limits(unparsed=6000)
 SLACK = 10_000
 """One unit more than the backlog's bound: what is queued as a whole when the bound isn't reached yet."""
@@ -179,7 +180,7 @@ def attach(number: int) -> bytes:
     """A peer's attach of a link of its own, as its sender."""
     name = f"theirs-{number}"
     return octets_of(
-        amqp.Attach(name, number, False, source=amqp.Source(), target=amqp.Target("q"), initial_delivery_count=0)
+        spec.Attach(name, number, False, source=amqp.Source(), target=amqp.Target("q"), initial_delivery_count=0)
     )
 
 
@@ -280,12 +281,12 @@ def test_a_close_goes_out_whatever_waits() -> None:
 @BOTH_SIDES
 def test_a_peer_that_provokes_and_does_not_read_is_closed(side: Side) -> None:
     """Each echo asks for a flow; nobody takes them."""
-    facing = Facing.opened(side, config_of(side), amqp.Open("peer"))
+    facing = Facing.opened(side, config_of(side), spec.Open("peer"))
     session = facing.end.open_session()
     facing.settle()
-    facing.feed(octets_of(amqp.Begin(remote_channel=0, next_outgoing_id=0, incoming_window=1, outgoing_window=1)))
+    facing.feed(octets_of(spec.Begin(remote_channel=0, next_outgoing_id=0, incoming_window=1, outgoing_window=1)))
     assert session.is_open
-    echo = octets_of(amqp.Flow(next_incoming_id=0, incoming_window=1, next_outgoing_id=0, outgoing_window=1, echo=True))
+    echo = octets_of(spec.Flow(next_incoming_id=0, incoming_window=1, next_outgoing_id=0, outgoing_window=1, echo=True))
     facing.forget()
     for _ in range(10_000):
         facing.end.receive_data(echo * 10, 0.0)
@@ -300,25 +301,25 @@ def test_a_peer_that_provokes_and_does_not_read_is_closed(side: Side) -> None:
     assert facing.end.send_backlog <= LIMITS.backlog_hard + 1000
     facing.settle()
     assert facing.sent()[-1].name == "close"
-    facing.feed(octets_of(amqp.Close()))
+    facing.feed(octets_of(spec.Close()))
     assert [event for event in facing.of(Closed) if event.scope is Scope.CONNECTION]
 
 
 def test_the_names_of_links_that_ended_in_an_error_are_kept_short() -> None:
     """They outlive their links: a name may be as long as a frame."""
     facing = Facing.opened(Side.SERVER)
-    begin = amqp.Begin(None, 0, 9, 9)
+    begin = spec.Begin(None, 0, 9, 9)
     facing.feed(octets_of(begin))
     facing.end.session(0).accept()
     facing.settle()
     for size in (10, 20_000):
         for number in range(20):
             name = f"{number} " + "n" * size
-            attach = amqp.Attach(name, 1, False, source=amqp.Source(), target=amqp.Target(), initial_delivery_count=0)
+            attach = spec.Attach(name, 1, False, source=amqp.Source(), target=amqp.Target(), initial_delivery_count=0)
             (requested,) = facing.feed(octets_of(attach))
             assert isinstance(requested, amqp.LinkRequested)
             facing.end.session(0).link(requested.link).accept_attach()
             facing.settle()
-            facing.feed(octets_of(amqp.Detach(1, False, amqp.Error(amqp.Symbol("amqp:internal-error")))))
+            facing.feed(octets_of(spec.Detach(1, False, amqp.Error(amqp.Symbol("amqp:internal-error")))))
         facing.events.clear()
     assert len(pickle.dumps(facing.end)) < 20_000

@@ -7,6 +7,7 @@ import pytest
 
 from amqp_sansio import Abandoned, By, CodecError, EndpointClosed, Failed, LocalProtocolError, Scope, Side
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from tests.kit.facing import BOTH_SIDES
 from tests.kit.links_1_0 import BODY, Mapped, attach, begin, flow, transfer
 from tests.kit.octets_1_0 import octets_of
@@ -69,14 +70,14 @@ def test_a_refused_link_is_attached_without_its_terminus_and_detached_at_once(fa
     link = facing.session.link(0)
     link.refuse_attach("amqp:not-found", "no such node")
     first, second = facing.frames()
-    assert isinstance(first, amqp.Attach)
+    assert isinstance(first, spec.Attach)
     assert (first.source is None) is role
     assert (first.target is None) is not role
-    assert second == amqp.Detach(0, True, amqp.Error(amqp.Symbol("amqp:not-found"), "no such node"))
+    assert second == spec.Detach(0, True, amqp.Error(amqp.Symbol("amqp:not-found"), "no such node"))
     # Credit that the peer sent before it knew does no harm.
     if role:
         facing.get(flow(handle=4, delivery_count=0, link_credit=5))
-    facing.get(amqp.Detach(4, True))
+    facing.get(spec.Detach(4, True))
     assert [(event.link, event.resumable) for event in facing.of(amqp.LinkClosed)] == [(0, False)]
     assert facing.session.is_open
 
@@ -92,13 +93,13 @@ def test_a_link_that_the_peer_refuses_fails_in_one_way(facing: Mapped, role: boo
     assert not facing.of(amqp.LinkOpened)
     assert not link.is_open
     facing.forget()
-    facing.get(amqp.Detach(0, True, error))
+    facing.get(spec.Detach(0, True, error))
     (failed,) = facing.of(amqp.LinkFailed)
     assert (failed.by, failed.pendings) == (By.REMOTE, (link.opening,))
     assert failed.error.condition == ("" if error is None else "amqp:not-found")
     assert link.name in str(failed.error) or "no queue" in str(failed.error)
     assert len(facing.of(amqp.LinkClosed)) == 1
-    assert facing.frames() == [amqp.Detach(0, True)]
+    assert facing.frames() == [spec.Detach(0, True)]
     with pytest.raises(EndpointClosed):
         link.detach()
         link._check()
@@ -118,7 +119,7 @@ def test_an_unfit_terminus_is_the_applications_to_detach(facing: Mapped) -> None
     link = facing.receiver(theirs={"source": amqp.Source(address="other", distribution_mode=amqp.Symbol("copy"))})
     assert link.source == amqp.Source(address="other", distribution_mode=amqp.Symbol("copy"))
     link.close("amqp:precondition-failed", "wanted move")
-    assert facing.frames() == [amqp.Detach(0, True, amqp.Error(amqp.Symbol("amqp:precondition-failed"), "wanted move"))]
+    assert facing.frames() == [spec.Detach(0, True, amqp.Error(amqp.Symbol("amqp:precondition-failed"), "wanted move"))]
 
 
 @pytest.mark.rule("1.0/transport/link/name-unique", "1.0/transport/session/one-link-one-session")
@@ -154,7 +155,7 @@ def test_a_link_that_is_attached_once_more_is_stolen(elsewhere: bool) -> None:
     (request,) = facing.of(amqp.LinkRequested)
     second = facing.end.session(1 if elsewhere else 0).link(request.link)
     second.accept_attach()
-    facing.get(amqp.Detach(4, True))
+    facing.get(spec.Detach(4, True))
     assert second.is_open
     (closed,) = facing.of(amqp.LinkClosed)
     assert (closed.link, closed.report.condition) == (0, "amqp:link:stolen")
@@ -164,8 +165,8 @@ def test_a_link_that_is_attached_once_more_is_stolen(elsewhere: bool) -> None:
 @ROLES
 def test_a_detach_is_answered_and_the_handle_free(facing: Mapped, role: bool) -> None:
     link: Any = facing.receiver() if role else facing.sender()
-    facing.get(amqp.Detach(0))
-    assert facing.frames() == [amqp.Detach(0)]
+    facing.get(spec.Detach(0))
+    assert facing.frames() == [spec.Detach(0)]
     (closed,) = facing.of(amqp.LinkClosed)
     assert (closed.resumable, closed.report.by) == (True, By.REMOTE)
     with pytest.raises(EndpointClosed, match="detached"):
@@ -179,10 +180,10 @@ def test_detach_by_this_end_suspends_the_link(facing: Mapped) -> None:
     link = facing.sender()
     handle = link.send(amqp.Message("m"))
     link.detach()
-    assert facing.frames()[-1] == amqp.Detach(0)
+    assert facing.frames()[-1] == spec.Detach(0)
     with pytest.raises(EndpointClosed):
         link.send(amqp.Message("m"))
-    facing.get(amqp.Detach(0))
+    facing.get(spec.Detach(0))
     (abandoned,) = facing.of(Abandoned)
     assert (abandoned.pendings, abandoned.resumable) == ((handle,), True)
     (closed,) = facing.of(amqp.LinkClosed)
@@ -196,9 +197,9 @@ def test_deliveries_of_a_detached_link_can_still_be_settled(facing: Mapped) -> N
     link = facing.sender()
     handle = link.send(amqp.Message("m"))
     link.detach()
-    facing.get(amqp.Disposition(True, 0, None, True, amqp.Accepted()))
+    facing.get(spec.Disposition(True, 0, None, True, amqp.Accepted()))
     assert handle.result == amqp.Accepted()
-    facing.get(amqp.Detach(0))
+    facing.get(spec.Detach(0))
     assert not facing.of(Abandoned)
 
 
@@ -208,8 +209,8 @@ def test_deliveries_of_a_detached_link_can_still_be_settled(facing: Mapped) -> N
 def test_a_closing_detach_is_answered_by_one(side: Side, role: bool) -> None:
     facing = Mapped.begun(side)
     link: Any = facing.receiver() if role else facing.sender()
-    facing.get(amqp.Detach(0, True, amqp.Error(amqp.Symbol("amqp:link:detach-forced"), "bye")))
-    assert facing.frames() == [amqp.Detach(0, True)]
+    facing.get(spec.Detach(0, True, amqp.Error(amqp.Symbol("amqp:link:detach-forced"), "bye")))
+    assert facing.frames() == [spec.Detach(0, True)]
     (failed,) = facing.of(amqp.LinkFailed)
     assert (failed.by, failed.error.condition) == (By.REMOTE, "amqp:link:detach-forced")
     (closed,) = facing.of(amqp.LinkClosed)
@@ -223,11 +224,11 @@ def test_a_detach_crossed_by_a_closing_one_is_followed_by_attach_and_close(facin
     link.detach()
     facing.settle()
     facing.forget()
-    facing.get(amqp.Detach(0, True))
+    facing.get(spec.Detach(0, True))
     first, second = facing.frames()
-    assert isinstance(first, amqp.Attach)
+    assert isinstance(first, spec.Attach)
     assert (first.name, first.handle, first.unsettled) == ("out", 0, None)
-    assert second == amqp.Detach(0, True)
+    assert second == spec.Detach(0, True)
     assert [event.resumable for event in facing.of(amqp.LinkClosed)] == [False]
 
 
@@ -235,10 +236,10 @@ def test_a_detach_crossed_by_a_closing_one_is_followed_by_attach_and_close(facin
 def test_the_attach_of_a_peer_that_only_closes_is_no_request(facing: Mapped) -> None:
     link = facing.sender()
     link.close()
-    facing.get(amqp.Detach(0))
+    facing.get(spec.Detach(0))
     facing.forget()
     facing.get(attach("out", 0, True))
-    facing.get(amqp.Detach(0, True))
+    facing.get(spec.Detach(0, True))
     assert not facing.of(amqp.LinkRequested)
     assert not facing.frames()
     assert facing.session.is_open
@@ -256,7 +257,7 @@ def test_a_link_in_error_is_gone_and_what_was_on_its_way_is_dropped(facing: Mapp
     facing.forget()
     facing.get(transfer(2), BODY)
     assert not facing.events
-    facing.get(amqp.Detach(0, True))
+    facing.get(spec.Detach(0, True))
     assert len(facing.of(amqp.LinkClosed)) == 1
 
 
@@ -264,8 +265,8 @@ def test_a_link_in_error_is_gone_and_what_was_on_its_way_is_dropped(facing: Mapp
 def test_a_link_that_failed_may_only_be_resumed(facing: Mapped) -> None:
     link = facing.receiver()
     # An error that doesn't close: the link may be resumed, not attached as if nothing had been.
-    facing.inside._sessions.transport.send(0, amqp.Detach(0, False, amqp.Error(amqp.Symbol("amqp:internal-error"))))
-    facing.get(amqp.Detach(0))
+    facing.inside._sessions.transport.send(0, spec.Detach(0, False, amqp.Error(amqp.Symbol("amqp:internal-error"))))
+    facing.get(spec.Detach(0))
     facing.forget()
     facing.get(attach("in", 0, False, unsettled=None))
     facing.fails_session("amqp:session:errant-link", "transport/link/errant-link")
@@ -275,8 +276,8 @@ def test_a_link_that_failed_may_only_be_resumed(facing: Mapped) -> None:
 @pytest.mark.rule("1.0/transport/link/resume-unsettled-nonnull")
 def test_a_link_that_failed_is_resumed_with_an_unsettled_map(facing: Mapped) -> None:
     facing.receiver()
-    facing.inside._sessions.transport.send(0, amqp.Detach(0, False, amqp.Error(amqp.Symbol("amqp:internal-error"))))
-    facing.get(amqp.Detach(0))
+    facing.inside._sessions.transport.send(0, spec.Detach(0, False, amqp.Error(amqp.Symbol("amqp:internal-error"))))
+    facing.get(spec.Detach(0))
     facing.forget()
     facing.get(attach("in", 0, False, unsettled={}))
     assert facing.of(amqp.LinkRequested)
@@ -300,7 +301,7 @@ def test_a_link_that_is_known_is_attached_with_its_unsettled_map(facing: Mapped)
 def test_a_link_attached_anew_has_no_unsettled_map(facing: Mapped) -> None:
     link = facing.sender()
     link.detach()
-    facing.get(amqp.Detach(0))
+    facing.get(spec.Detach(0))
     facing.forget()
     facing.session.open_sender("target", name="out")
     (sent,) = facing.frames()
@@ -398,7 +399,7 @@ def test_a_dynamic_node_gets_its_address_from_the_other_side(
     assert getattr(facing.frames()[-1], side).address == "made"
     # The node that the peer has made goes on with the link.
     link.detach()
-    facing.get(amqp.Detach(0))
+    facing.get(spec.Detach(0))
     state = pickle.loads(pickle.dumps(link.saved_state()))
     assert open_link(None, state=state).name == link.name
     assert getattr(facing.frames()[-1], side) == terminus(address="temp-1", dynamic=True)
@@ -412,9 +413,9 @@ def test_the_own_sides_settle_mode_is_the_fact(facing: Mapped) -> None:
 
 def test_a_request_that_the_peer_takes_back(facing: Mapped) -> None:
     link = asked(facing)
-    facing.get(amqp.Detach(4, True))
+    facing.get(spec.Detach(4, True))
     first, second = facing.frames()
-    assert (first.NAME, first.source, second) == ("attach", None, amqp.Detach(0, True))
+    assert (first.NAME, first.source, second) == ("attach", None, spec.Detach(0, True))
     assert [event.link for event in facing.of(amqp.LinkClosed)] == [0]
     with pytest.raises((LocalProtocolError, EndpointClosed)):
         link.accept_attach()
@@ -423,7 +424,7 @@ def test_a_request_that_the_peer_takes_back(facing: Mapped) -> None:
 @pytest.mark.rule("1.0/source.default-outcome/valid")
 def test_a_default_outcome_is_an_outcome(facing: Mapped) -> None:
     with pytest.raises(CodecError, match="default_outcome"):
-        facing.session.open_receiver(amqp.Source(address="q", default_outcome=amqp.Received(0, 0)))
+        facing.session.open_receiver(amqp.Source(address="q", default_outcome=amqp.spec.Received(0, 0)))
     assert not facing.frames()
     assert facing.session.open_receiver(amqp.Source(address="q", default_outcome=amqp.Released())).handle == 0
 
@@ -433,7 +434,7 @@ def test_a_handle_is_free_when_the_application_has_heard_of_its_end(facing: Mapp
     first.close()
     assert facing.session.open_sender("other").handle == 1
     assert facing.session.link(0) is first
-    facing.get(amqp.Detach(0, True))
+    facing.get(spec.Detach(0, True))
     assert facing.session.open_sender("third").handle == 0
 
 
@@ -450,8 +451,8 @@ def test_unknown_links_and_settle_modes_are_misuse(facing: Mapped) -> None:
 def test_the_peers_word_on_deliveries_received(facing: Mapped) -> None:
     facing.receiver()
     facing.get(transfer(0), BODY)
-    facing.get(amqp.Disposition(False, 0, None, False, amqp.Accepted()))
-    facing.get(amqp.Disposition(False, 0, None, True))
+    facing.get(spec.Disposition(False, 0, None, False, amqp.Accepted()))
+    facing.get(spec.Disposition(False, 0, None, True))
     assert [(event.delivery_ids, event.state, event.settled) for event in facing.of(amqp.DeliveryUpdated)] == [
         ((0,), amqp.Accepted(), False),
         ((0,), None, True),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from amqp_sansio import Event, Opened, Scope, Settled
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.endpoint import Side
 from tests.amqp_1_0.endpoint.test_recovery import CLIENT, MODES, SERVER, Consumer, Producer, body, check, pump_until
 from tests.kit.applications import Accepting
@@ -152,7 +153,7 @@ def test_a_link_resumed_again_and_again_in_one_session_is_small(mode: str, decid
         pair.pump()
         deliveries = pair.take(SERVER, amqp.Delivery)
         if decides and deliveries:
-            receiver.update(deliveries, amqp.Received(0, 1), settled=False)
+            receiver.update(deliveries, spec.Received(0, 1), settled=False)
         assert len(session.own.deliveries) <= 3
         assert len(receiver.session.peer.deliveries) <= 3
         sender.detach()

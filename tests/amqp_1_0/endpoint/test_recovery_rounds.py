@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from amqp_sansio import Event, LocalProtocolError, Settled, Side
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.model.resume import ROUNDS
 from tests.kit.applications import Accepting
 from tests.kit.links_1_0 import Mapped, attach, flow
@@ -179,7 +180,7 @@ class Stubborn:
             events += facing.get(flow(handle=0, delivery_count=0, link_credit=100))
         ours, *frames = facing.frames()
         link.detach()
-        facing.get(amqp.Detach(0, False))
+        facing.get(spec.Detach(0, False))
         self.state = link.saved_state()
         (resumed,) = [each for each in events if isinstance(each, amqp.Resumed)]
         return ours, resumed, frames
@@ -213,13 +214,13 @@ def test_a_sender_settles_what_only_the_receivers_map_names() -> None:
     ours, resumed, frames = end.round({known: ACCEPTED, old: ACCEPTED, begun: None})
     assert known not in ours.unsettled
     assert [handle.key[2] for handle in resumed.pendings] == [known]
-    sent = [each for each in frames if isinstance(each, amqp.Transfer)]
+    sent = [each for each in frames if isinstance(each, spec.Transfer)]
     assert [(each.delivery_tag, each.resume, each.aborted) for each in sent] == [
         (known, True, False),
         (old, True, False),
         (begun, True, True),
     ]
-    assert [each.settled for each in frames if isinstance(each, amqp.Disposition)] == [True, True]
+    assert [each.settled for each in frames if isinstance(each, spec.Disposition)] == [True, True]
     settled = [handle.key[2] for event in end.facing.of(Settled) for handle in event.pendings]
     assert settled == [known]
     assert len(end.state.unsettled) == 39
@@ -231,7 +232,7 @@ def test_what_has_to_be_sent_anew_waits_for_a_complete_map() -> None:
     end = Stubborn("sender")
     end.state = amqp.LinkState("N", True, SOURCE, TARGET, 0, 1, 0, saved(SENDS, dict.fromkeys(range(40), "decided")))
     _, _, frames = end.round({tag_of(3): None})
-    (sent,) = [each for each in frames if isinstance(each, amqp.Transfer)]
+    (sent,) = [each for each in frames if isinstance(each, spec.Transfer)]
     assert (sent.delivery_tag, sent.aborted) == (tag_of(3), True)
     (left,) = [each for each in end.state.unsettled if each.delivery_tag == tag_of(3)]
     assert (left.payload, left.local) == (PAYLOAD, None)

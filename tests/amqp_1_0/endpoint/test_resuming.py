@@ -6,7 +6,9 @@ import pytest
 
 from amqp_sansio import Settled, Side
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.codec.sections import position_octets
+from amqp_sansio.amqp_1_0.model.resume import Resend, ResumeAction, resume_action
 from tests.kit.links_1_0 import Mapped
 from tests.kit.octets_1_0 import octets_of
 
@@ -21,8 +23,8 @@ MESSAGE = amqp.Message(
 ACCEPTED, RELEASED = amqp.Accepted(), amqp.Released()
 
 
-def at(section_number: int, section_offset: int) -> amqp.Received:
-    return amqp.Received(section_number, section_offset)
+def at(section_number: int, section_offset: int) -> amqp.spec.Received:
+    return amqp.spec.Received(section_number, section_offset)
 
 
 LOCAL: dict[int, Any] = {
@@ -66,17 +68,17 @@ class Case:
         session = self.facing.end.open_session()
         self.sender: amqp.Sender = session.open_sender(None, state=state)
         theirs = {tag(number): REMOTE[number]} if number in REMOTE else {}
-        attach = amqp.Attach(
+        attach = spec.Attach(
             "N", 2, True, source=amqp.Source(address="X"), target=amqp.Target(address="Y"), unsettled=theirs
         )
-        self.facing.feed(octets_of(amqp.Begin(0, 0, 2048, 2048)))
+        self.facing.feed(octets_of(spec.Begin(0, 0, 2048, 2048)))
         (ours,) = [each.body for each in self.facing.sent() if each.name == "attach"]
         assert dict(ours.unsettled) == {tag(number): LOCAL[number]}
         assert (ours.source, ours.target) == (amqp.Source(address="X"), amqp.Target(address="Y"))
         self.facing.forget()
         self.facing.feed(octets_of(attach))
         (self.resumed,) = self.facing.of(amqp.Resumed)
-        self.facing.feed(octets_of(amqp.Flow(0, 2048, 0, 2048, 2, 0, credit)))
+        self.facing.feed(octets_of(spec.Flow(0, 2048, 0, 2048, 2, 0, credit)))
         self.handle = self.resumed.pendings[0] if self.resumed.pendings else None
 
     def transfers(self) -> list[Any]:
@@ -87,45 +89,45 @@ class Case:
 @pytest.mark.parametrize(
     ("number", "expected"),
     [
-        (1, amqp.ResumeAction(amqp.Resend.NEW)),
-        (2, amqp.ResumeAction(amqp.Resend.CONTINUE, at(3, 0))),
-        (3, amqp.ResumeAction(amqp.Resend.SETTLE, ACCEPTED)),
-        (4, amqp.ResumeAction(amqp.Resend.CONTINUE)),
-        (5, amqp.ResumeAction(amqp.Resend.NEW)),
-        (6, amqp.ResumeAction(amqp.Resend.CONTINUE, at(2, 0))),
-        (7, amqp.ResumeAction(amqp.Resend.ABORT)),
-        (8, amqp.ResumeAction(amqp.Resend.SETTLE, ACCEPTED)),
-        (9, amqp.ResumeAction(amqp.Resend.ABORT)),
-        (10, amqp.ResumeAction(amqp.Resend.FORGET, ACCEPTED)),
-        (11, amqp.ResumeAction(amqp.Resend.ABORT)),
-        (12, amqp.ResumeAction(amqp.Resend.SETTLE)),
-        (13, amqp.ResumeAction(amqp.Resend.RESTATE, ACCEPTED)),
-        (14, amqp.ResumeAction(amqp.Resend.ABORT)),
+        (1, ResumeAction(Resend.NEW)),
+        (2, ResumeAction(Resend.CONTINUE, at(3, 0))),
+        (3, ResumeAction(Resend.SETTLE, ACCEPTED)),
+        (4, ResumeAction(Resend.CONTINUE)),
+        (5, ResumeAction(Resend.NEW)),
+        (6, ResumeAction(Resend.CONTINUE, at(2, 0))),
+        (7, ResumeAction(Resend.ABORT)),
+        (8, ResumeAction(Resend.SETTLE, ACCEPTED)),
+        (9, ResumeAction(Resend.ABORT)),
+        (10, ResumeAction(Resend.FORGET, ACCEPTED)),
+        (11, ResumeAction(Resend.ABORT)),
+        (12, ResumeAction(Resend.SETTLE)),
+        (13, ResumeAction(Resend.RESTATE, ACCEPTED)),
+        (14, ResumeAction(Resend.ABORT)),
     ],
 )
-def test_what_a_sender_does_about_each_case(number: int, expected: amqp.ResumeAction) -> None:
-    assert amqp.resume_action(LOCAL[number], number in REMOTE, REMOTE.get(number)) == expected
+def test_what_a_sender_does_about_each_case(number: int, expected: ResumeAction) -> None:
+    assert resume_action(LOCAL[number], number in REMOTE, REMOTE.get(number)) == expected
 
 
 def test_the_credit_that_a_settlement_takes_is_given_again() -> None:
     case = Resuming(3)
     link: Any = case.facing.end.session(0).link(0)
     link.flow(1)
-    facing = case.transfer(amqp.Transfer(2, 7, tag(3), 0, True, state=ACCEPTED, resume=True))
+    facing = case.transfer(spec.Transfer(2, 7, tag(3), 0, True, state=ACCEPTED, resume=True))
     assert [each.body.link_credit for each in facing.sent() if each.name == "flow"] == [1, 1]
     assert link.credit == 1
 
 
-def resumed(number: int, **fields: Any) -> amqp.Transfer:
-    return amqp.Transfer(0, 0, tag(number), 0, resume=True, **fields)
+def resumed(number: int, **fields: Any) -> spec.Transfer:
+    return spec.Transfer(0, 0, tag(number), 0, resume=True, **fields)
 
 
-def anew(number: int, delivery_id: int = 0) -> amqp.Transfer:
-    return amqp.Transfer(0, delivery_id, tag(number), 0)
+def anew(number: int, delivery_id: int = 0) -> spec.Transfer:
+    return spec.Transfer(0, delivery_id, tag(number), 0)
 
 
 REST = {section: MESSAGE[position_octets(MESSAGE, section, 0) :] for section in (2, 3)}
-SENT: list[tuple[int, list[tuple[amqp.Transfer, bytes]], str]] = [
+SENT: list[tuple[int, list[tuple[spec.Transfer, bytes]], str]] = [
     (1, [(anew(1), MESSAGE)], "1.0/resume/tag1-unknown-at-receiver"),
     (2, [(resumed(2, state=at(3, 0)), REST[3])], "1.0/resume/tag2-partial"),
     (3, [(resumed(3, settled=True, state=ACCEPTED), b"")], "1.0/resume/tag3-receiver-terminal"),
@@ -148,7 +150,7 @@ SENT: list[tuple[int, list[tuple[amqp.Transfer, bytes]], str]] = [
 @pytest.mark.rule("1.0/transport/resume/source-only", "1.0/transport/resume/flag", "1.0/transport/resume/both")
 @pytest.mark.rule("1.0/transport/transfer/resume-first-frame", "1.0/transport/resume/new-delivery-id")
 @pytest.mark.rule("1.0/resume/tag3-state", "1.0/transport/resume/omit-data", "1.0/transport/transfer/resume-empty")
-def test_what_is_sent_for_each_case(number: int, sent: list[tuple[amqp.Transfer, bytes]]) -> None:
+def test_what_is_sent_for_each_case(number: int, sent: list[tuple[spec.Transfer, bytes]]) -> None:
     case = Case(number)
     assert [(each.body, each.payload) for each in case.transfers()] == sent
     decided = [event.state for event in case.facing.of(Settled)]
@@ -158,7 +160,7 @@ def test_what_is_sent_for_each_case(number: int, sent: list[tuple[amqp.Transfer,
         assert case.handle.result == ACCEPTED
     assert (case.resumed.lost, case.resumed.forgotten) == ((), (tag(10),) if number == 10 else ())
     if number == 13:
-        case.facing.feed(octets_of(amqp.Disposition(True, 0, 0, True, ACCEPTED)))
+        case.facing.feed(octets_of(spec.Disposition(True, 0, 0, True, ACCEPTED)))
         assert [event.state for event in case.facing.of(Settled)] == [ACCEPTED]
 
 
@@ -199,7 +201,7 @@ def test_resumed_deliveries_wait_for_credit() -> None:
     case = Case(2, credit=0)
     assert not case.transfers()
     assert list(case.sender.pending) == [tag(2)]
-    case.facing.feed(octets_of(amqp.Flow(0, 2048, 0, 2048, 2, 0, 1)))
+    case.facing.feed(octets_of(spec.Flow(0, 2048, 0, 2048, 2, 0, 1)))
     assert len(case.transfers()) == 1
 
 
@@ -209,7 +211,7 @@ class Resuming:
     def __init__(self, number: int) -> None:
         remote = REMOTE[number]
         held = None
-        if isinstance(remote, amqp.Received):
+        if isinstance(remote, amqp.spec.Received):
             held = MESSAGE[: position_octets(MESSAGE, remote.section_number, remote.section_offset)]
         local = None if held is not None else remote
         saved = amqp.SavedDelivery(tag(number), 0, held, local, None)
@@ -218,11 +220,11 @@ class Resuming:
         session = self.facing.end.open_session()
         session.open_receiver(None, state=state, credit=10, rcv_settle_mode=1)
         (ours,) = [each.body for each in self.facing.sent() if each.name == "attach"] or [None]
-        self.facing.feed(octets_of(amqp.Begin(0, 0, 2048, 2048)))
+        self.facing.feed(octets_of(spec.Begin(0, 0, 2048, 2048)))
         (ours,) = [each.body for each in self.facing.sent() if each.name == "attach"]
         assert dict(ours.unsettled) == {tag(number): remote}
         self.facing.forget()
-        attach = amqp.Attach(
+        attach = spec.Attach(
             "N",
             2,
             False,
@@ -234,7 +236,7 @@ class Resuming:
         )
         self.facing.feed(octets_of(attach))
 
-    def transfer(self, frame: amqp.Transfer, payload: bytes = b"") -> Mapped:
+    def transfer(self, frame: spec.Transfer, payload: bytes = b"") -> Mapped:
         self.facing.feed(octets_of(frame, 0, payload))
         return self.facing
 
@@ -245,7 +247,7 @@ def test_a_receiver_ignores_what_it_has(start: tuple[int, int] | None) -> None:
     state = None if start is None else at(*start)
     rest = MESSAGE if start is None else MESSAGE[position_octets(MESSAGE, *start) :]
     case = Resuming(2)
-    facing = case.transfer(amqp.Transfer(2, 7, tag(2), 0, state=state, resume=True), rest)
+    facing = case.transfer(spec.Transfer(2, 7, tag(2), 0, state=state, resume=True), rest)
     (delivery,) = facing.of(amqp.Delivery)
     assert delivery.payload == MESSAGE
     assert (delivery.resumed, delivery.delivery_id) == (True, 7)
@@ -253,7 +255,7 @@ def test_a_receiver_ignores_what_it_has(start: tuple[int, int] | None) -> None:
 
 def test_a_receiver_takes_the_settlement_of_what_it_decided() -> None:
     case = Resuming(3)
-    facing = case.transfer(amqp.Transfer(2, 7, tag(3), 0, True, state=ACCEPTED, resume=True))
+    facing = case.transfer(spec.Transfer(2, 7, tag(3), 0, True, state=ACCEPTED, resume=True))
     assert not facing.of(amqp.Delivery)
     assert [event.state for event in facing.of(Settled)] == [ACCEPTED]
     assert facing.names() == []
@@ -262,15 +264,15 @@ def test_a_receiver_takes_the_settlement_of_what_it_decided() -> None:
 @pytest.mark.rule("1.0/resume/tag13-sender-wins")
 def test_a_receiver_echoes_the_senders_outcome_and_settles() -> None:
     case = Resuming(13)
-    facing = case.transfer(amqp.Transfer(2, 10, tag(13), 0, False, state=ACCEPTED, resume=True))
+    facing = case.transfer(spec.Transfer(2, 10, tag(13), 0, False, state=ACCEPTED, resume=True))
     assert [event.state for event in facing.of(Settled)] == [ACCEPTED]
     (sent,) = facing.sent()
-    assert sent.body == amqp.Disposition(True, 10, None, True, ACCEPTED)
+    assert sent.body == spec.Disposition(True, 10, None, True, ACCEPTED)
 
 
 def test_a_receiver_drops_what_is_aborted() -> None:
     case = Resuming(7)
-    facing = case.transfer(amqp.Transfer(2, 5, tag(7), 0, resume=True, aborted=True), b"ignored")
+    facing = case.transfer(spec.Transfer(2, 5, tag(7), 0, resume=True, aborted=True), b"ignored")
     assert [event.delivery_tag for event in facing.of(amqp.DeliveryAborted)] == [tag(7)]
     assert not facing.of(amqp.Delivery)
     assert facing.held == 0
@@ -288,9 +290,9 @@ def test_a_receiver_ignores_resumed_deliveries_that_it_does_not_know() -> None:
     state = amqp.LinkState("N", False, amqp.Source(address="X"), amqp.Target(address="Y"), 2, 0, 0, (saved,))
     session.open_receiver(None, state=state, credit=10)
     facing.feed(
-        octets_of(amqp.Begin(0, 0, 2048, 2048)),
+        octets_of(spec.Begin(0, 0, 2048, 2048)),
         octets_of(
-            amqp.Attach(
+            spec.Attach(
                 "N",
                 2,
                 False,
@@ -300,8 +302,8 @@ def test_a_receiver_ignores_resumed_deliveries_that_it_does_not_know() -> None:
                 initial_delivery_count=0,
             )
         ),
-        octets_of(amqp.Transfer(2, 0, tag(9), 0, resume=True, more=True), 0, MESSAGE[:100]),
-        octets_of(amqp.Transfer(2, more=False), 0, MESSAGE[100:]),
+        octets_of(spec.Transfer(2, 0, tag(9), 0, resume=True, more=True), 0, MESSAGE[:100]),
+        octets_of(spec.Transfer(2, more=False), 0, MESSAGE[100:]),
     )
     assert not facing.of(amqp.Delivery)
     assert facing.held == 0
@@ -315,9 +317,9 @@ def test_what_only_the_receiver_has_is_settled() -> None:
     state = amqp.LinkState("N", False, amqp.Source(address="X"), amqp.Target(address="Y"), 2, 1, 0, (saved,))
     session.open_receiver(None, state=state)
     facing.feed(
-        octets_of(amqp.Begin(0, 0, 2048, 2048)),
+        octets_of(spec.Begin(0, 0, 2048, 2048)),
         octets_of(
-            amqp.Attach(
+            spec.Attach(
                 "N",
                 2,
                 False,

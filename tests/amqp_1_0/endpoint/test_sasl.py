@@ -19,8 +19,8 @@ from amqp_sansio import (
     RemoteProtocolError,
     ScramKeysRequested,
 )
-from amqp_sansio.amqp_1_0 import Begin, SaslChallenge, SaslInit, SaslMechanisms, SaslOutcome, SaslResponse
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
+from amqp_sansio.amqp_1_0.spec import Begin, SaslChallenge, SaslInit, SaslMechanisms, SaslOutcome, SaslResponse
 from amqp_sansio.sasl import Anonymous, ClientMechanism, OAuthBearer, scram_keys
 from tests.kit.applications import Accepting
 from tests.kit.facing import CLIENT, SERVER

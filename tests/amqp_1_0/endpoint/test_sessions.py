@@ -18,6 +18,7 @@ from amqp_sansio import (
     Side,
 )
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from tests.kit.facing import BOTH_SIDES
 from tests.kit.facing_1_0 import Facing
 from tests.kit.links_1_0 import BODY, Mapped, attach, begin, flow, transfer
@@ -34,7 +35,7 @@ def test_the_initiator_begins_without_remote_channel_on_the_lowest_free_channel(
     facing.settle()
     begins = [(each.channel, each.body) for each in facing.sent()]
     assert [channel for channel, _ in begins] == [0, 1]
-    assert all([isinstance(frame, amqp.Begin) and frame.remote_channel is None for _, frame in begins])
+    assert all([isinstance(frame, spec.Begin) and frame.remote_channel is None for _, frame in begins])
     facing.feed(octets_of(begin(1), 5), octets_of(begin(0), 9))
     opened = facing.of(Opened)
     assert [(each.scope, each.channel, each.pending) for each in opened] == [
@@ -42,7 +43,7 @@ def test_the_initiator_begins_without_remote_channel_on_the_lowest_free_channel(
         (Scope.SESSION, 0, first.opening),
     ]
     first.close()
-    facing.feed(octets_of(amqp.End(), 9))
+    facing.feed(octets_of(spec.End(), 9))
     assert facing.end.open_session().channel == 0
 
 
@@ -75,7 +76,7 @@ def test_a_refused_session_is_begun_and_ended_with_the_error() -> None:
     first, second = facing.sent()
     assert (first.name, second.name) == ("begin", "end")
     assert second.body.error == amqp.Error(amqp.Symbol("amqp:not-allowed"), "no sessions today")
-    facing.feed(octets_of(amqp.End()))
+    facing.feed(octets_of(spec.End()))
     assert [event.scope for event in facing.of(Closed)] == [Scope.SESSION]
     assert facing.end.sessions == ()
 
@@ -84,7 +85,7 @@ def test_what_a_refused_session_waited_for_fails_with_the_peers_words() -> None:
     facing = Facing.opened(CLIENT)
     session = facing.end.open_session()
     facing.feed(
-        octets_of(begin()), octets_of(amqp.End(amqp.Error(amqp.Symbol("amqp:unauthorized-access"), "who are you")))
+        octets_of(begin()), octets_of(spec.End(amqp.Error(amqp.Symbol("amqp:unauthorized-access"), "who are you")))
     )
     assert facing.of(Opened)[0].pending == session.opening
     (failed,) = facing.of(Failed)
@@ -99,7 +100,7 @@ def test_what_a_refused_session_waited_for_fails_with_the_peers_words() -> None:
 @BOTH_SIDES
 def test_end_is_answered_by_end_and_both_channels_are_free(side: Side) -> None:
     facing = Mapped.begun(side, channel=3)
-    facing.get(amqp.End())
+    facing.get(spec.End())
     assert facing.names() == ["end"]
     assert [(event.scope, event.report.by) for event in facing.of(Closed)] == [(Scope.SESSION, By.REMOTE)]
     facing.forget()
@@ -112,7 +113,7 @@ def test_end_is_answered_by_end_and_both_channels_are_free(side: Side) -> None:
 def test_both_may_end_at_once(facing: Mapped) -> None:
     facing.session.close()
     facing.settle()
-    facing.get(amqp.End(amqp.Error(amqp.Symbol("amqp:internal-error"))))
+    facing.get(spec.End(amqp.Error(amqp.Symbol("amqp:internal-error"))))
     assert facing.names() == ["end"]
     (closed,) = facing.of(Closed)
     assert (closed.report.by, closed.report.condition) == (By.REMOTE, "amqp:internal-error")
@@ -126,7 +127,7 @@ def test_a_session_that_this_end_left_takes_the_rest_of_the_peer(facing: Mapped)
     facing.forget()
     facing.get(transfer(0), BODY)
     assert not facing.frames()
-    facing.get(amqp.End())
+    facing.get(spec.End())
     assert [type(event) for event in facing.events] == [amqp.LinkClosed, Closed]
     assert facing.events[0].resumable  # type: ignore[attr-defined]
     with pytest.raises(EndpointClosed):
@@ -160,7 +161,7 @@ WRONG: list[tuple[str, str, Any]] = [
     ("1.0/transport/flow/no-handle", INVALID, flow(link_credit=1)),
     ("1.0/transport/flow/no-handle", INVALID, flow(available=0)),
     ("1.0/transport/flow/no-handle", INVALID, flow(drain=True)),
-    ("1.0/transport/disposition/range", INVALID, amqp.Disposition(True, 5, 3, True, amqp.Accepted())),
+    ("1.0/transport/disposition/range", INVALID, spec.Disposition(True, 5, 3, True, amqp.Accepted())),
 ]
 
 
@@ -341,7 +342,7 @@ def test_a_late_answer_is_refused_with_the_reason() -> None:
     facing = Facing.opened(SERVER)
     facing.feed(octets_of(begin(None)))
     session = facing.end.session(0)
-    facing.feed(octets_of(amqp.End()))
+    facing.feed(octets_of(spec.End()))
     assert facing.names() == ["begin", "end"]
     with pytest.raises(LocalProtocolError):
         session.accept()

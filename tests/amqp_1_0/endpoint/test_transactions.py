@@ -9,11 +9,12 @@ import pytest
 
 from amqp_sansio import EndpointClosed, LocalProtocolError, Settled, Side
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from tests.kit.links_1_0 import BODY, Mapped, attach, transfer
 from tests.kit.links_1_0 import flow as session_flow
 from tests.kit.steps import count_steps
 
-LOCAL = amqp.Coordinator(("amqp:local-transactions",))
+LOCAL = spec.Coordinator(("amqp:local-transactions",))
 CONTROL, WORK = 7, 8
 """The controller's handles."""
 
@@ -29,7 +30,7 @@ class Controlling(Mapped):
         facing: Any = cls.begun(Side.CLIENT)
         link = facing.session.open_sender(LOCAL, name="control")
         facing.settle()
-        facing.get(attach("control", 0, True, target=amqp.Coordinator(**changes)))
+        facing.get(attach("control", 0, True, target=spec.Coordinator(**changes)))
         facing.get(session_flow(handle=0, delivery_count=0, link_credit=10))
         facing.controller = amqp.Controller(link)
         facing.forget()
@@ -45,9 +46,9 @@ def test_declare_is_alone_in_an_amqp_value_and_brings_the_txn_id() -> None:
     (sent,) = facing.sent()
     message = amqp.Message.from_wire(sent.payload)
     assert [name for name, _, _ in message.sections] == ["amqp-value"]
-    assert message.body == amqp.Declare()
+    assert message.body == spec.Declare()
     assert not sent.body.settled
-    facing.get(amqp.Disposition(True, 0, None, True, amqp.Declared(b"\x01")))
+    facing.get(spec.Disposition(True, 0, None, True, spec.Declared(b"\x01")))
     assert handle.result.txn_id == b"\x01"
 
 
@@ -58,9 +59,9 @@ def test_discharge_names_the_transaction(fail: bool) -> None:
     handle = facing.controller.discharge(b"\x01", fail=fail)
     facing.settle()
     (sent,) = facing.sent()
-    assert amqp.Message.from_wire(sent.payload).body == amqp.Discharge(b"\x01", fail)
+    assert amqp.Message.from_wire(sent.payload).body == spec.Discharge(b"\x01", fail)
     assert not sent.body.settled
-    facing.get(amqp.Disposition(True, 0, None, True, amqp.Accepted()))
+    facing.get(spec.Disposition(True, 0, None, True, amqp.Accepted()))
     assert handle.result == amqp.Accepted()
 
 
@@ -70,10 +71,10 @@ def test_what_does_not_go_over_a_control_link() -> None:
     facing = Controlling.ready()
     sender = facing.controller.sender
     with pytest.raises(LocalProtocolError, match="settled") as raised:
-        sender.send(amqp.Message(amqp.AmqpValue(amqp.Declare())), settled=True)
+        sender.send(amqp.Message(amqp.AmqpValue(spec.Declare())), settled=True)
     assert raised.value.rule == "1.0/transactions/declare/unsettled"
     with pytest.raises(LocalProtocolError, match="coordinator") as raised:
-        sender.send(amqp.Message("work"), state=amqp.TransactionalState(b"\x01"))
+        sender.send(amqp.Message("work"), state=spec.TransactionalState(b"\x01"))
     assert raised.value.rule == "1.0/transactions/control-link-no-work"
     for send in (sender.send, sender.begin):
         with pytest.raises(LocalProtocolError, match="coordinator") as raised:
@@ -94,7 +95,7 @@ def test_a_coordinator_of_distributed_transactions_takes_a_global_id() -> None:
     facing = Controlling.ready(capabilities=("amqp:distributed-transactions",))
     facing.controller.declare(b"global")
     facing.settle()
-    assert amqp.Message.from_wire(facing.sent()[0].payload).body == amqp.Declare(b"global")
+    assert amqp.Message.from_wire(facing.sent()[0].payload).body == spec.Declare(b"global")
 
 
 @pytest.mark.rule("1.0/transactions/posting/all-frames", "1.0/transactions/txn-work/state")
@@ -102,16 +103,16 @@ def test_every_frame_of_a_posting_names_the_transaction() -> None:
     facing = Mapped.begun()
     link = facing.sender()
     facing.peer_takes(512)
-    state = amqp.TransactionalState(b"\x01")
+    state = spec.TransactionalState(b"\x01")
     link.send(amqp.Message(b"x" * 1500), state=state)
     frames = facing.frames()
     assert len(frames) > 2
     assert all([frame.state == state for frame in frames])
     handle = link.send(amqp.Message("m"), state=state)
-    told = amqp.TransactionalState(b"\x01", amqp.Accepted())
-    facing.get(amqp.Disposition(True, 1, None, False, told))
+    told = spec.TransactionalState(b"\x01", amqp.Accepted())
+    facing.get(spec.Disposition(True, 1, None, False, told))
     assert [(event.pendings, event.state) for event in facing.of(amqp.Updated)] == [((handle,), told)]
-    facing.get(amqp.Disposition(True, 1, None, True, told))
+    facing.get(spec.Disposition(True, 1, None, True, told))
     assert handle.result == told
 
 
@@ -143,14 +144,14 @@ class Coordinating(Mapped):
 
     def declared(self, number: int = 0) -> amqp.Transaction:
         """A transaction that is open."""
-        transaction = self.resource.declare(self.ask(number, amqp.Declare()))
+        transaction = self.resource.declare(self.ask(number, spec.Declare()))
         self.settle()
         self.forget()
         return transaction
 
     def posted(self, number: int, txn_id: bytes, **changes: Any) -> amqp.Delivery:
         """A delivery that names a transaction."""
-        self.get(transfer(number, handle=WORK, state=amqp.TransactionalState(txn_id), **changes), BODY)
+        self.get(transfer(number, handle=WORK, state=spec.TransactionalState(txn_id), **changes), BODY)
         found: amqp.Delivery = self.of(amqp.Delivery)[-1]
         return found
 
@@ -160,16 +161,16 @@ def test_a_declare_is_answered_with_a_new_txn_id() -> None:
     facing = Coordinating.ready()
     facing.get(
         transfer(0, handle=CONTROL),
-        amqp.Message(amqp.AmqpValue(amqp.Declare()), application_properties={"ignored": 1}).encode(),
+        amqp.Message(amqp.AmqpValue(spec.Declare()), application_properties={"ignored": 1}).encode(),
     )
     (request,) = facing.of(amqp.TransactionRequested)
     first = facing.resource.declare(request)
-    second = facing.resource.declare(facing.ask(1, amqp.Declare()))
+    second = facing.resource.declare(facing.ask(1, spec.Declare()))
     assert first.txn_id != second.txn_id
     answers = facing.frames()
     assert [(each.state, each.settled) for each in answers] == [
-        (amqp.Declared(first.txn_id), True),
-        (amqp.Declared(second.txn_id), True),
+        (spec.Declared(first.txn_id), True),
+        (spec.Declared(second.txn_id), True),
     ]
     with pytest.raises(LocalProtocolError):
         facing.resource.discharge(request)
@@ -177,7 +178,7 @@ def test_a_declare_is_answered_with_a_new_txn_id() -> None:
 
 @pytest.mark.rule("1.0/transactions/declare/failed", "1.0/transactions/discharge/failed")
 @pytest.mark.parametrize(
-    "asked", [amqp.Declare(), amqp.Discharge(b"\x00\x00\x00\x00", False)], ids=lambda each: each.NAME
+    "asked", [spec.Declare(), spec.Discharge(b"\x00\x00\x00\x00", False)], ids=lambda each: each.NAME
 )
 @pytest.mark.parametrize(
     ("outcomes", "rejects"),
@@ -199,7 +200,7 @@ def test_what_fails_is_rejected_or_detaches_the_control_link(
         assert answer.state.error.condition == "amqp:transaction:timeout"
         assert answer.settled
     else:
-        assert isinstance(answer, amqp.Detach)
+        assert isinstance(answer, spec.Detach)
         assert answer.error is not None
         assert answer.error.condition == "amqp:transaction:timeout"
 
@@ -208,20 +209,20 @@ def test_what_fails_is_rejected_or_detaches_the_control_link(
 def test_a_rollback_can_not_be_refused() -> None:
     facing = Coordinating.ready()
     transaction = facing.declared()
-    request = facing.ask(1, amqp.Discharge(transaction.txn_id, True))
+    request = facing.ask(1, spec.Discharge(transaction.txn_id, True))
     with pytest.raises(LocalProtocolError, match="rollback can't fail"):
         facing.resource.refuse(request, "amqp:internal-error")
     assert facing.resource.discharge(request) is transaction
     facing.forget()
     facing.resource.complete(request)
-    assert facing.frames() == [amqp.Disposition(True, 1, None, True, amqp.Accepted())]
+    assert facing.frames() == [spec.Disposition(True, 1, None, True, amqp.Accepted())]
     assert not facing.resource.transactions
 
 
 @pytest.mark.rule("1.0/transactions/error/unknown-id")
 def test_an_unknown_txn_id_is_said_to_be_one() -> None:
     facing = Coordinating.ready()
-    request = facing.ask(0, amqp.Discharge(b"none", True))
+    request = facing.ask(0, spec.Discharge(b"none", True))
     facing.forget()
     assert facing.resource.discharge(request) is None
     (answer,) = facing.frames()
@@ -235,7 +236,7 @@ def test_an_unknown_txn_id_is_said_to_be_one() -> None:
 @pytest.mark.rule("1.0/transactions/declare/settled-detach")
 def test_a_settled_declare_detaches_the_control_link() -> None:
     facing = Coordinating.ready()
-    facing.get(transfer(0, handle=CONTROL, settled=True), amqp.Message(amqp.AmqpValue(amqp.Declare())).encode())
+    facing.get(transfer(0, handle=CONTROL, settled=True), amqp.Message(amqp.AmqpValue(spec.Declare())).encode())
     assert not facing.of(amqp.TransactionRequested)
     (detach,) = facing.frames()
     assert detach.error.condition == "amqp:not-allowed"
@@ -248,7 +249,7 @@ def test_a_coordinator_takes_nothing_else(payload: bytes) -> None:
     facing.get(transfer(0, handle=CONTROL), payload)
     assert not facing.of(amqp.TransactionRequested)
     (detach,) = facing.frames()
-    assert isinstance(detach, amqp.Detach)
+    assert isinstance(detach, spec.Detach)
     assert detach.error is not None
 
 
@@ -260,9 +261,9 @@ def test_the_controller_is_told_the_outcome_before_the_discharge() -> None:
     delivery = facing.posted(1, transaction.txn_id)
     facing.forget()
     assert facing.resource.post(delivery, amqp.Accepted()) is transaction
-    told = amqp.TransactionalState(transaction.txn_id, amqp.Accepted())
-    assert facing.frames() == [amqp.Disposition(True, 1, None, False, told)]
-    request = facing.ask(2, amqp.Discharge(transaction.txn_id, False))
+    told = spec.TransactionalState(transaction.txn_id, amqp.Accepted())
+    assert facing.frames() == [spec.Disposition(True, 1, None, False, told)]
+    request = facing.ask(2, spec.Discharge(transaction.txn_id, False))
     assert facing.resource.discharge(request) is transaction
     assert transaction.posted == [(delivery, amqp.Accepted())]
     with pytest.raises(LocalProtocolError, match="names no transaction"):
@@ -280,7 +281,7 @@ def test_a_settled_posting_belongs_to_the_transaction_without_an_answer() -> Non
     assert not facing.frames()
     assert transaction.posted == [(delivery, amqp.Rejected())]
     # It can't be applied, so the discharge must not succeed.
-    request = facing.ask(2, amqp.Discharge(transaction.txn_id, False))
+    request = facing.ask(2, spec.Discharge(transaction.txn_id, False))
     facing.resource.discharge(request)
     facing.forget()
     facing.resource.refuse(request, "amqp:transaction:rollback", "the posting was refused")
@@ -292,9 +293,9 @@ def test_a_settled_posting_belongs_to_the_transaction_without_an_answer() -> Non
 def test_a_discharge_with_a_delivery_half_sent_ends_the_control_link() -> None:
     facing = Coordinating.ready()
     transaction = facing.declared()
-    state = amqp.TransactionalState(transaction.txn_id)
+    state = spec.TransactionalState(transaction.txn_id)
     facing.get(transfer(1, handle=WORK, state=state, more=True), BODY[:2])
-    request = facing.ask(2, amqp.Discharge(transaction.txn_id, False))
+    request = facing.ask(2, spec.Discharge(transaction.txn_id, False))
     facing.forget()
     assert facing.resource.discharge(request) is None
     (detach,) = facing.frames()
@@ -305,9 +306,9 @@ def test_a_discharge_with_a_delivery_half_sent_ends_the_control_link() -> None:
 def test_a_further_frame_that_names_another_transaction_detaches_the_link() -> None:
     facing = Coordinating.ready()
     first, second = facing.declared(0), facing.declared(1)
-    facing.get(transfer(2, handle=WORK, state=amqp.TransactionalState(first.txn_id), more=True), BODY[:2])
+    facing.get(transfer(2, handle=WORK, state=spec.TransactionalState(first.txn_id), more=True), BODY[:2])
     facing.forget()
-    facing.get(amqp.Transfer(WORK, state=amqp.TransactionalState(second.txn_id)), BODY[2:])
+    facing.get(spec.Transfer(WORK, state=spec.TransactionalState(second.txn_id)), BODY[2:])
     (detach,) = facing.frames()
     assert detach.error.condition == "amqp:illegal-state"
 
@@ -316,7 +317,7 @@ def test_a_further_frame_that_names_another_transaction_detaches_the_link() -> N
 def test_transactions_end_with_their_control_link() -> None:
     facing = Coordinating.ready()
     transaction = facing.declared()
-    facing.get(amqp.Detach(CONTROL, True))
+    facing.get(spec.Detach(CONTROL, True))
     lost = facing.resource.control_link_closed(transaction.channel, transaction.link)
     assert lost == (transaction,)
     facing.forget()
@@ -338,13 +339,13 @@ def test_an_outcome_is_bound_to_one_transaction() -> None:
     first, second = facing.declared(0), facing.declared(1)
     link = serving(facing)
     handles = (link.send(amqp.Message("1")), link.send(amqp.Message("2")))
-    state = amqp.TransactionalState(first.txn_id, amqp.Accepted())
-    facing.get(amqp.Disposition(True, 0, 1, False, state))
+    state = spec.TransactionalState(first.txn_id, amqp.Accepted())
+    facing.get(spec.Disposition(True, 0, 1, False, state))
     (updated,) = facing.of(amqp.Updated)
     assert facing.resource.retire(link, updated.pendings, state) is first
     assert first.retired == [(handles[0], amqp.Accepted()), (handles[1], amqp.Accepted())]
-    other = amqp.TransactionalState(second.txn_id, amqp.Accepted())
-    facing.get(amqp.Disposition(True, 1, None, False, other))
+    other = spec.TransactionalState(second.txn_id, amqp.Accepted())
+    facing.get(spec.Disposition(True, 1, None, False, other))
     facing.forget()
     assert facing.resource.retire(link, handles[1:], other) is None
     (detach,) = facing.frames()
@@ -356,12 +357,12 @@ def test_outcomes_settled_by_the_controller_come_with_their_transaction() -> Non
     transaction = facing.declared()
     link = serving(facing)
     handle = link.send(amqp.Message("1"))
-    state = amqp.TransactionalState(transaction.txn_id, amqp.Accepted())
-    facing.get(amqp.Disposition(True, 0, None, True, state))
+    state = spec.TransactionalState(transaction.txn_id, amqp.Accepted())
+    facing.get(spec.Disposition(True, 0, None, True, state))
     (settled,) = facing.of(Settled)
     assert (settled.pendings, settled.state) == ((handle,), state)
     assert facing.resource.retire(link, settled.pendings, state) is transaction
-    assert facing.resource.retire(link, settled.pendings, amqp.TransactionalState(b"none", amqp.Accepted())) is None
+    assert facing.resource.retire(link, settled.pendings, spec.TransactionalState(b"none", amqp.Accepted())) is None
 
 
 @pytest.mark.rule("1.0/transactions/acquisition/unsupported", "1.0/transactions/acquisition/flow-txn-id")
@@ -378,7 +379,7 @@ def test_a_flow_may_bind_what_will_be_acquired(supported: bool) -> None:
     found = facing.resource.acquire(link, event)
     if supported:
         assert found is transaction
-        state = amqp.TransactionalState(transaction.txn_id)
+        state = spec.TransactionalState(transaction.txn_id)
         link.send(amqp.Message("m"), state=state)
         assert facing.frames()[-1].state == state
     else:
@@ -409,7 +410,7 @@ def test_retiring_and_undoing_cost_what_is_retired() -> None:
         transaction = facing.declared(0)
         link = serving(facing)
         facing.get(session_flow(handle=9, delivery_count=0, link_credit=2 * count))
-        state = amqp.TransactionalState(transaction.txn_id, amqp.Accepted())
+        state = spec.TransactionalState(transaction.txn_id, amqp.Accepted())
         handles = [link.send(amqp.Message("m")) for _ in range(2 * count)][:count]
 
         retire = partial(facing.resource.retire, link, state=state)

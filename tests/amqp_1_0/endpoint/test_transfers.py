@@ -6,6 +6,7 @@ import pytest
 
 from amqp_sansio import Failed, LimitExceeded, Limits, LocalProtocolError, Scope, Settled, Side
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from tests.kit.links_1_0 import BODY, Mapped, attach, transfer
 from tests.kit.links_1_0 import flow as session_flow
 from tests.kit.links_1_0 import link_flow as flow
@@ -22,9 +23,9 @@ def test_a_delivery_of_several_frames_is_one_event(facing: Mapped) -> None:
     facing.receiver()
     payload = amqp.Message(b"0123456789").encode()
     facing.get(transfer(0, more=True, settled=True), payload[:4])
-    facing.get(amqp.Transfer(0, more=True), payload[4:7])
+    facing.get(spec.Transfer(0, more=True), payload[4:7])
     assert not facing.of(amqp.Delivery)
-    facing.get(amqp.Transfer(0, 0, b"\x00"), payload[7:])
+    facing.get(spec.Transfer(0, 0, b"\x00"), payload[7:])
     (delivery,) = facing.of(amqp.Delivery)
     assert (delivery.payload, delivery.settled, delivery.body) == (payload, True, b"0123456789")
     assert facing.held == 0
@@ -37,20 +38,20 @@ def test_deliveries_of_different_links_may_mix(facing: Mapped) -> None:
     facing.get(attach("second", 1, False))
     facing.get(transfer(0, more=True), b"\x00\x53")
     facing.get(transfer(1, handle=1, more=True), b"\x00\x53")
-    facing.get(amqp.Transfer(0), b"\x77\x41")
-    facing.get(amqp.Transfer(1), b"\x77\x42")
+    facing.get(spec.Transfer(0), b"\x77\x41")
+    facing.get(spec.Transfer(1), b"\x77\x42")
     assert [(event.link, event.body) for event in facing.of(amqp.Delivery)] == [(0, True), (other.handle, False)]
 
 
 INVALID, DENIED, ILLEGAL = "amqp:invalid-field", "amqp:not-allowed", "amqp:illegal-state"
-BEGUN, SETTLED = transfer(0, more=True), amqp.Transfer(0, settled=True)
-RELEASED, SECOND = amqp.Transfer(0, state=amqp.Released()), {"rcv_settle_mode": 1}
-WRONG: list[tuple[str, str, dict[str, Any], list[amqp.Transfer], amqp.Transfer]] = [
-    ("1.0/transport/transfer/delivery-id", INVALID, {}, [], amqp.Transfer(0, None, b"t", 0)),
+BEGUN, SETTLED = transfer(0, more=True), spec.Transfer(0, settled=True)
+RELEASED, SECOND = spec.Transfer(0, state=amqp.Released()), {"rcv_settle_mode": 1}
+WRONG: list[tuple[str, str, dict[str, Any], list[spec.Transfer], spec.Transfer]] = [
+    ("1.0/transport/transfer/delivery-id", INVALID, {}, [], spec.Transfer(0, None, b"t", 0)),
     ("1.0/transport/transfer/delivery-id", INVALID, {}, [BEGUN], transfer(1)),
-    ("1.0/transport/transfer/delivery-tag", INVALID, {}, [], amqp.Transfer(0, 0, None, 0)),
-    ("1.0/transport/transfer/no-interleave", INVALID, {}, [BEGUN], amqp.Transfer(0, 0, b"other")),
-    ("1.0/transport/transfer/message-format", INVALID, {}, [BEGUN], amqp.Transfer(0, message_format=256)),
+    ("1.0/transport/transfer/delivery-tag", INVALID, {}, [], spec.Transfer(0, 0, None, 0)),
+    ("1.0/transport/transfer/no-interleave", INVALID, {}, [BEGUN], spec.Transfer(0, 0, b"other")),
+    ("1.0/transport/transfer/message-format", INVALID, {}, [BEGUN], spec.Transfer(0, message_format=256)),
     ("1.0/transport/delivery/tag-unique", DENIED, {}, [transfer(0)], transfer(0)),
     ("1.0/transport/delivery/tag-unique", DENIED, {}, [transfer(0)], transfer(7, delivery_tag=b"\0")),
     ("1.0/transport/transfer/aborted", ILLEGAL, {}, [], transfer(0, aborted=True)),
@@ -58,7 +59,7 @@ WRONG: list[tuple[str, str, dict[str, Any], list[amqp.Transfer], amqp.Transfer]]
     ("1.0/transport/transfer/settled-mode-settled", DENIED, {"snd_settle_mode": 1}, [BEGUN, SETTLED], transfer(1)),
     ("1.0/transport/transfer/rcv-illegal", INVALID, {}, [transfer(0, settled=True, **SECOND)], transfer(1, **SECOND)),
     ("1.0/delivery-state/terminal-final", ILLEGAL, {}, [transfer(0, more=True, state=amqp.Accepted())], RELEASED),
-    ("1.0/received/sender-only-first-resume", INVALID, {}, [], transfer(0, state=amqp.Received(0, 0))),
+    ("1.0/received/sender-only-first-resume", INVALID, {}, [], transfer(0, state=amqp.spec.Received(0, 0))),
     ("1.0/transport/transfer/resume-own-map", DENIED, {"unsettled": {b"a": None}}, [], transfer(0, resume=True)),
 ]
 """The rule that a transfer breaks; its condition, what the sender attached with, and the transfers before."""
@@ -71,7 +72,7 @@ WRONG: list[tuple[str, str, dict[str, Any], list[amqp.Transfer], amqp.Transfer]]
 @pytest.mark.rule("1.0/transport/delivery/tag-present", "1.0/transport/transfer/rcv-ignored")
 @pytest.mark.rule("1.0/transport/transfer/state-terminal")
 def test_a_transfer_that_breaks_a_rule_detaches_its_link(
-    facing: Mapped, rule: str, condition: str, theirs: dict[str, Any], before: list[amqp.Transfer], wrong: amqp.Transfer
+    facing: Mapped, rule: str, condition: str, theirs: dict[str, Any], before: list[spec.Transfer], wrong: spec.Transfer
 ) -> None:
     link = facing.receiver(theirs=theirs)
     for frame in before:
@@ -88,8 +89,8 @@ def test_a_transfer_that_breaks_a_rule_detaches_its_link(
 def test_the_message_format_is_the_first_transfers(facing: Mapped, first: int | None, again: int | None) -> None:
     """Real clients leave it out where it is 0; an observer has a row for it."""
     facing.receiver()
-    facing.get(amqp.Transfer(0, 0, b"t", first, more=True), BODY[:2])
-    facing.get(amqp.Transfer(0, message_format=again), BODY[2:])
+    facing.get(spec.Transfer(0, 0, b"t", first, more=True), BODY[:2])
+    facing.get(spec.Transfer(0, message_format=again), BODY[2:])
     (delivery,) = facing.of(amqp.Delivery)
     assert (delivery.message_format, delivery.payload) == (first or 0, BODY)
     assert not facing.of(Failed)
@@ -123,7 +124,7 @@ def test_a_settled_delivery_gives_its_tag_free(facing: Mapped) -> None:
 def test_an_aborted_delivery_is_dropped_and_settled(facing: Mapped, more: bool) -> None:
     link = facing.receiver()
     facing.get(transfer(0, more=True), BODY[:2])
-    facing.get(amqp.Transfer(0, more=more, aborted=True), b"payload that counts for nothing")
+    facing.get(spec.Transfer(0, more=more, aborted=True), b"payload that counts for nothing")
     assert [event.delivery_tag for event in facing.of(amqp.DeliveryAborted)] == [b"\x00"]
     assert not facing.of(amqp.Delivery)
     assert facing.held == 0
@@ -141,7 +142,7 @@ def test_a_message_above_the_announced_size_detaches_the_link(facing: Mapped) ->
     facing.get(attach("in", 0, False))
     facing.forget()
     facing.get(transfer(0, more=True), b"123456")
-    facing.get(amqp.Transfer(0, more=True), b"12345")
+    facing.get(spec.Transfer(0, more=True), b"12345")
     facing.fails_link("amqp:link:message-size-exceeded", "transport/attach/max-message-size")
     assert facing.held == 0
 
@@ -175,7 +176,7 @@ def test_a_server_rejects_messages_whose_sections_are_out_of_order() -> None:
     assert (refused.delivery_id, refused.error.scope) == (0, Scope.MESSAGE)
     assert (refused.error.condition, refused.error.rule) == ("amqp:decode-error", "1.0/message/section-order")
     told = facing.frames()[0]
-    assert isinstance(told, amqp.Disposition)
+    assert isinstance(told, spec.Disposition)
     assert told.settled
     assert isinstance(told.state, amqp.Rejected)
     assert told.state.error is not None
@@ -199,7 +200,7 @@ def test_a_settled_message_that_can_not_be_read_is_told_and_dropped() -> None:
     (refused,) = facing.of(amqp.DeliveryRefused)
     assert refused.error.condition == "amqp:decode-error"
     assert not facing.of(amqp.Delivery)
-    assert not [each for each in facing.frames() if isinstance(each, amqp.Disposition)]
+    assert not [each for each in facing.frames() if isinstance(each, spec.Disposition)]
     assert link.is_open
 
 
@@ -258,7 +259,7 @@ def test_a_large_message_goes_on_as_the_window_opens(facing: Mapped) -> None:
     assert link.credit == 0
     facing.get(session_flow(next_incoming_id=4, incoming_window=2))
     assert [event.credit for event in facing.of(amqp.CreditChanged)] == [9]
-    facing.get(amqp.Disposition(True, 0, None, True, amqp.Accepted()))
+    facing.get(spec.Disposition(True, 0, None, True, amqp.Accepted()))
     assert handle.result == amqp.Accepted()
     link.send(amqp.Message("next"))
 
@@ -277,7 +278,7 @@ def test_a_delivery_in_parts(facing: Mapped) -> None:
         (True, b"ab"),
         (False, b"cd"),
     ]
-    facing.get(amqp.Disposition(True, 0, None, True, amqp.Accepted()))
+    facing.get(spec.Disposition(True, 0, None, True, amqp.Accepted()))
     assert handle.result == amqp.Accepted()
     with pytest.raises(LocalProtocolError, match="begun in parts"):
         link.continue_delivery(b"x")

@@ -7,6 +7,7 @@ import pytest
 
 from amqp_sansio import Side
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.codec.composite import Composite, encode_whole
 from tests.kit.octets_1_0 import parse
 from tests.kit.pair_1_0 import Pair, server_config
@@ -78,11 +79,11 @@ def test_a_client_and_a_server_that_is_told_so_write_short_lists(side: Side) -> 
 @pytest.mark.parametrize("size", [0, 200, 250, 254, 300])
 def test_whole_lists_of_any_length_are_read_as_the_short_ones_are(size: int) -> None:
     records: list[Composite] = [
-        amqp.Open("c" * size),
-        amqp.Attach("l" * size, 0, True, source=amqp.Source("q" * size), target=amqp.Target("t")),
-        amqp.Close(amqp.Error("a:b", "d" * size)),
-        amqp.Disposition(True, 1, state=amqp.Rejected(amqp.Error("a:b", "d" * size))),
-        amqp.Transfer(0, 1, b"t" * (size % 32)),
+        spec.Open("c" * size),
+        spec.Attach("l" * size, 0, True, source=amqp.Source("q" * size), target=amqp.Target("t")),
+        spec.Close(amqp.Error("a:b", "d" * size)),
+        spec.Disposition(True, 1, state=amqp.Rejected(amqp.Error("a:b", "d" * size))),
+        spec.Transfer(0, 1, b"t" * (size % 32)),
         amqp.Accepted(),
     ]
     for record in records:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.endpoint.config import Config
 from tests.kit.facing import CLIENT
 from tests.kit.facing_1_0 import Facing
@@ -19,19 +20,19 @@ def sending(start: int, window: int, credit: int) -> tuple[Facing, Any]:
     facing = Facing.opened(CLIENT)
     session = facing.end.open_session()
     facing.settle()
-    begin = amqp.Begin(remote_channel=0, next_outgoing_id=start, incoming_window=window, outgoing_window=TOP)
+    begin = spec.Begin(remote_channel=0, next_outgoing_id=start, incoming_window=window, outgoing_window=TOP)
     facing.feed(octets_of(begin))
     sender = session.open_sender("q", name="n")
     facing.settle()
     facing.feed(
-        octets_of(amqp.Attach("n", 0, True, source=amqp.Source("client"), target=amqp.Target("q"))),
+        octets_of(spec.Attach("n", 0, True, source=amqp.Source("client"), target=amqp.Target("q"))),
         octets_of(flow(0, window, start, handle=0, delivery_count=0, link_credit=credit)),
     )
     return facing.forget(), sender
 
 
-def flow(next_incoming_id: int, window: int, next_outgoing_id: int, **of_link: Any) -> amqp.Flow:
-    return amqp.Flow(
+def flow(next_incoming_id: int, window: int, next_outgoing_id: int, **of_link: Any) -> spec.Flow:
+    return spec.Flow(
         next_incoming_id=next_incoming_id,
         incoming_window=window,
         next_outgoing_id=next_outgoing_id,
@@ -50,7 +51,7 @@ def test_the_largest_windows_and_credits_let_send(most: int, start: int) -> None
     handle = sender.send(amqp.Message(b"x"))
     facing.settle()
     assert facing.names() == ["transfer"]
-    facing.feed(octets_of(amqp.Disposition(True, 0, settled=True, state=amqp.Accepted())))
+    facing.feed(octets_of(spec.Disposition(True, 0, settled=True, state=amqp.Accepted())))
     assert handle.result == amqp.Accepted()
 
 
@@ -68,11 +69,11 @@ def receiving(start: int, count: int, credit: int, window: int) -> tuple[Facing,
     facing = Facing.opened(CLIENT, Config(container_id="client", incoming_window=window))
     session = facing.end.open_session()
     facing.settle()
-    begin = amqp.Begin(remote_channel=0, next_outgoing_id=start, incoming_window=100, outgoing_window=TOP)
+    begin = spec.Begin(remote_channel=0, next_outgoing_id=start, incoming_window=100, outgoing_window=TOP)
     facing.feed(octets_of(begin))
     receiver = session.open_receiver("q", name="n", credit=credit)
     facing.settle()
-    answer = amqp.Attach(
+    answer = spec.Attach(
         "n", 0, False, source=amqp.Source("q"), target=amqp.Target("client"), initial_delivery_count=count
     )
     facing.feed(octets_of(answer))
@@ -88,7 +89,7 @@ def test_deliveries_go_on_over_the_end_of_the_numbers(start: int, count: int, se
     payload = amqp.Message(b"x").encode()
     for number in range(12):
         delivery_id = (start + number) & TOP
-        facing.feed(octets_of(amqp.Transfer(0, delivery_id, b"%d" % number, 0, settled=settled), payload=payload))
+        facing.feed(octets_of(spec.Transfer(0, delivery_id, b"%d" % number, 0, settled=settled), payload=payload))
         (delivery,) = facing.of(amqp.Delivery)
         assert delivery.delivery_id == delivery_id
         assert receiver.credit == 4
@@ -105,7 +106,7 @@ def test_deliveries_are_accepted_together_over_the_end_of_the_numbers(count: int
     facing, receiver = receiving(TOP - 2, count, 10, 100)
     payload = amqp.Message(b"x").encode()
     for number in range(6):
-        frame = amqp.Transfer(0, (TOP - 2 + number) & TOP, b"%d" % number, 0)
+        frame = spec.Transfer(0, (TOP - 2 + number) & TOP, b"%d" % number, 0)
         facing.feed(octets_of(frame, payload=payload))
     receiver.accept(*facing.of(amqp.Delivery))
     facing.settle()
@@ -129,5 +130,5 @@ def test_dispositions_of_the_peer_reach_over_the_end_of_the_numbers(first: int) 
     sender.session.next_delivery_id = first
     handles = [sender.send(amqp.Message(b"x")) for _ in range(5)]
     last = (first + 4) & TOP
-    facing.feed(octets_of(amqp.Disposition(True, first, last, settled=True, state=amqp.Accepted())))
+    facing.feed(octets_of(spec.Disposition(True, first, last, settled=True, state=amqp.Accepted())))
     assert [handle.result for handle in handles] == [amqp.Accepted()] * 5

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from amqp_sansio import Limits
-from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.model.connection import ConnectionModel
 from amqp_sansio.amqp_1_0.model.link_state import CLIENT, SERVER
 from amqp_sansio.amqp_1_0.model.states import Connection, connection_state
@@ -50,9 +50,9 @@ def test_a_window_without_a_number_counts_from_the_first_transfer(side: int, ini
     model = ConnectionModel(Limits())
     for half in model.halves:
         half.assume_open()
-    model.begin(1 - side, 0, amqp.Begin(None, 9, incoming_window=100, outgoing_window=100))
-    model.begin(side, 0, amqp.Begin(0, initial, incoming_window=100, outgoing_window=100))
+    model.begin(1 - side, 0, spec.Begin(None, 9, incoming_window=100, outgoing_window=100))
+    model.begin(side, 0, spec.Begin(0, initial, incoming_window=100, outgoing_window=100))
     sent = model.halves[side].channels[0].halves[side]
     sent.skip_transfer()
-    model.flow(1 - side, 0, amqp.Flow(None, window, 9, 100))
+    model.flow(1 - side, 0, spec.Flow(None, window, 9, 100))
     assert sent.window_limit == (initial + window) & MASK

@@ -9,6 +9,7 @@ import pytest
 
 from amqp_sansio import Limits
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.codec.violation import Violation
 from amqp_sansio.amqp_1_0.model.connection import ConnectionModel
 from amqp_sansio.amqp_1_0.model.link_state import CLIENT, SERVER, SessionModel
@@ -32,7 +33,7 @@ def _begun(random: Random) -> ConnectionModel:
         half.assume_open()
     for side, remote in ((CLIENT, None), (SERVER, 0)):
         window = random.choice((1, 2))
-        model.begin(side, 0, amqp.Begin(remote, random.choice(SERIALS), incoming_window=window, outgoing_window=1000))
+        model.begin(side, 0, spec.Begin(remote, random.choice(SERIALS), incoming_window=window, outgoing_window=1000))
     for handle, sender in enumerate((CLIENT, SERVER)):
         _attach(model, handle, sender, random)
     return model
@@ -42,7 +43,7 @@ def _attach(model: ConnectionModel, handle: int, sender: int, random: Random) ->
     snd, rcv = random.choice((0, 1, 2, 2)), random.choice((0, 0, 0, 1))
     for side in (CLIENT, SERVER):
         sends = side == sender
-        attach = amqp.Attach(
+        attach = spec.Attach(
             f"link {handle}",
             handle,
             not sends,
@@ -58,7 +59,7 @@ def _attach(model: ConnectionModel, handle: int, sender: int, random: Random) ->
 def _credit(model: ConnectionModel, handle: int, sender: int, random: Random) -> None:
     session = model.halves[CLIENT].channels[0]
     link = session.halves[sender].handles[handle]
-    flow = amqp.Flow(
+    flow = spec.Flow(
         session.halves[sender].next_outgoing_id,
         random.choice((1, 2, 3)),
         session.halves[1 - sender].next_outgoing_id,
@@ -70,15 +71,15 @@ def _credit(model: ConnectionModel, handle: int, sender: int, random: Random) ->
     model.flow(1 - sender, 0, flow)
 
 
-def _transfer(side: int, random: Random) -> tuple[amqp.Transfer, int]:
+def _transfer(side: int, random: Random) -> tuple[spec.Transfer, int]:
     handle = side if random.random() < 0.9 else 1 - side
     more = random.random() < 0.1
     number, tag = random.choice(SERIALS), random.choice(TAGS)
-    frame = amqp.Transfer(handle, number, tag, 0, random.choice((None, None, True)), more)
+    frame = spec.Transfer(handle, number, tag, 0, random.choice((None, None, True)), more)
     return frame, random.choice((1, 1, 1, MOST + 1))
 
 
-def _take_transfer(session: SessionModel, side: int, frame: amqp.Transfer, size: int) -> bool:
+def _take_transfer(session: SessionModel, side: int, frame: spec.Transfer, size: int) -> bool:
     link = session.halves[side].handles.get(frame.handle)
     if link is None or link.sender != side or frame.more:
         return False
@@ -91,14 +92,14 @@ def _take_transfer(session: SessionModel, side: int, frame: amqp.Transfer, size:
     return link.take_usual_transfer(number, tag, size, UNSETTLED, delivery)
 
 
-def _disposition(random: Random) -> amqp.Disposition:
+def _disposition(random: Random) -> spec.Disposition:
     first = random.choice(SERIALS)
     last = (first + random.randrange(1, 3)) & LAST if random.random() < 0.3 else None
     state = random.choice((amqp.Accepted(), amqp.Accepted(), None))
-    return amqp.Disposition(random.random() < 0.8, first, last, random.random() < 0.8, state)
+    return spec.Disposition(random.random() < 0.8, first, last, random.random() < 0.8, state)
 
 
-def _take_disposition(session: SessionModel, side: int, frame: amqp.Disposition) -> bool:
+def _take_disposition(session: SessionModel, side: int, frame: spec.Disposition) -> bool:
     last = frame.first if frame.last is None else frame.last
     if not frame.settled:
         return False
@@ -131,7 +132,7 @@ def test_a_usual_frame_is_the_step_or_nothing() -> None:
                     _credit(stepped, side, side, random)
                 else:
                     for each in (CLIENT, SERVER):
-                        stepped.detach(each, 0, amqp.Detach(side, random.random() < 0.5))
+                        stepped.detach(each, 0, spec.Detach(side, random.random() < 0.5))
                     _attach(stepped, side, side, random)
             except Violation:
                 legal = False
@@ -154,21 +155,21 @@ def test_what_the_attaches_say_is_found_anew_after_each(again: int) -> None:
     for half in model.halves:
         half.assume_open()
     for side, remote in ((CLIENT, None), (SERVER, 0)):
-        model.begin(side, 0, amqp.Begin(remote, 0, incoming_window=9, outgoing_window=9))
+        model.begin(side, 0, spec.Begin(remote, 0, incoming_window=9, outgoing_window=9))
 
     def attach() -> None:
         for side in (CLIENT, SERVER):
-            model.attach(side, 0, amqp.Attach("link", 0, side == SERVER, initial_delivery_count=0))
+            model.attach(side, 0, spec.Attach("link", 0, side == SERVER, initial_delivery_count=0))
 
     attach()
-    model.flow(SERVER, 0, amqp.Flow(0, 9, 0, 9, handle=0, delivery_count=0, link_credit=9))
-    model.transfer(CLIENT, 0, amqp.Transfer(0, 0, b"a", 0), 1)
+    model.flow(SERVER, 0, spec.Flow(0, 9, 0, 9, handle=0, delivery_count=0, link_credit=9))
+    model.transfer(CLIENT, 0, spec.Transfer(0, 0, b"a", 0), 1)
     for _ in range(again):
         for side in (CLIENT, SERVER):
-            model.detach(side, 0, amqp.Detach(0))
+            model.detach(side, 0, spec.Detach(0))
         attach()
     stepped = _copy(pickle.dumps(model))
-    accepted = amqp.Disposition(True, 0, settled=True, state=amqp.Accepted())
+    accepted = spec.Disposition(True, 0, settled=True, state=amqp.Accepted())
     stepped.disposition(SERVER, 0, accepted)
     session = model.halves[CLIENT].channels[0]
     assert session.take_usual_disposition(SERVER, True, 0, 0, accepted.state) is not None

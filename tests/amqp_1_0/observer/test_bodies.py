@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from amqp_sansio import Limits
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
+from amqp_sansio.amqp_1_0.codec.values import encode
 from tests.kit.talk_1_0 import Talk10, begin, credit, transfer
 
 
@@ -52,7 +54,7 @@ def test_deliveries_that_never_end_are_not_held_for_ever(at_large: bool) -> None
     talk = _open(limits=limits)
     for handle in range(2000 if at_large else 400):
         talk.client(transfer(handle, _body(b"x" * 30), handle=handle, more=True))
-        talk.client(amqp.Attach(f"n{handle}", handle, True, source=amqp.Source(), target=amqp.Target()))
+        talk.client(spec.Attach(f"n{handle}", handle, True, source=amqp.Source(), target=amqp.Target()))
         talk.client(transfer(5000 + handle, _body(b"x"), handle=0))
         talk.client(begin(), channel=handle % 255 + 1)
     assert talk.observer.held <= limits.bodies
@@ -113,7 +115,7 @@ _VALUES: Final = (
     [1, [2, b"x" * 300]],
     {"k": amqp.Described(amqp.Symbol("a:b"), amqp.Described(7, "inner"))},
     amqp.Described(amqp.Described(1, 2), [3]),
-    amqp.Array([1, 2, 3]),
+    spec.Array([1, 2, 3]),
 )
 
 
@@ -140,14 +142,14 @@ def test_a_message_that_is_only_counted_is_counted_right(
     properties = amqp.Properties(message_id="m").encode()
     payload = _descriptor(0x73, forms[0]) + properties[3:]
     if kind == 0x75:
-        sections = [_descriptor(kind, forms[1]) + amqp.encode(octets) for octets in data]
+        sections = [_descriptor(kind, forms[1]) + encode(octets) for octets in data]
         size = sum(map(len, data))
     else:
-        sections = [_descriptor(kind, forms[1]) + amqp.encode([value] if kind == 0x76 else value)]
+        sections = [_descriptor(kind, forms[1]) + encode([value] if kind == 0x76 else value)]
         size = len(sections[0])
     payload += b"".join(sections)
     if foot:
-        payload += _descriptor(0x78, forms[2]) + amqp.encode({amqp.Symbol("x-opt-f"): 1})
+        payload += _descriptor(0x78, forms[2]) + encode({amqp.Symbol("x-opt-f"): 1})
     ends = sorted({0, len(payload), *[min(cut, len(payload)) for cut in cuts]})
     for treatment in ("all", "size"):
         talk = _open(body=treatment)

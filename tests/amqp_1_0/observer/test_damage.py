@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.observer import Observer, Skipped
 from tests.kit.observing import CLIENT, SERVER, watch
 from tests.kit.talk_1_0 import AMQP, SASL, Talk10, begin, credit, frame, opened, settle, transfer
@@ -96,17 +97,17 @@ def test_a_delivery_that_lost_a_frame_is_never_put_together_with_another() -> No
 def test_what_was_opened_closed_or_given_in_a_gap_is_no_fault() -> None:
     talk = opened().gap(CLIENT, 30).gap(SERVER, 30)
     talk.client(transfer(17, _body(b"x"), handle=7)).server(transfer(3, _body(b"x"), handle=8))
-    talk.client(transfer(1, _body(b"x"), channel=5), credit(9), settle(12)).server(amqp.Detach(44, True))
-    talk.server(begin(13), channel=6).server(amqp.End(), channel=77).client(begin(), channel=0)
-    talk.client(amqp.Attach("x", 0, True, source=amqp.Source(), target=amqp.Target()))
-    talk.gap(CLIENT, 5).client(amqp.Attach("y", 0, True, source=amqp.Source(), target=amqp.Target()))
-    talk.client(amqp.Close()).server(amqp.Close()).finish()
+    talk.client(transfer(1, _body(b"x"), channel=5), credit(9), settle(12)).server(spec.Detach(44, True))
+    talk.server(begin(13), channel=6).server(spec.End(), channel=77).client(begin(), channel=0)
+    talk.client(spec.Attach("x", 0, True, source=amqp.Source(), target=amqp.Target()))
+    talk.gap(CLIENT, 5).client(spec.Attach("y", 0, True, source=amqp.Source(), target=amqp.Target()))
+    talk.client(spec.Close()).server(spec.Close()).finish()
     assert not talk.rules
 
 
 def test_credit_and_windows_that_were_given_in_a_gap_are_no_fault() -> None:
     talk = Talk10().open()
-    narrow = amqp.Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1)
+    narrow = spec.Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1)
     talk.client(narrow).server(narrow.replace(remote_channel=0)).sender()
     talk.gap(SERVER, 60)
     for number in range(5):
@@ -125,8 +126,8 @@ def test_a_session_whose_begin_was_lost_is_none_that_the_other_side_begins_on_th
     """The client's channel 3 is a session that was there before; the server's channel 3 begins another one."""
     talk = opened().gap(CLIENT, 100).gap(SERVER, 100).session(9)
     talk.server(begin(), channel=3)
-    talk.client(amqp.Flow(incoming_window=9, next_outgoing_id=0, outgoing_window=9), channel=3)
-    talk.server(amqp.Flow(incoming_window=9, next_outgoing_id=0, outgoing_window=9), channel=3)
+    talk.client(spec.Flow(incoming_window=9, next_outgoing_id=0, outgoing_window=9), channel=3)
+    talk.server(spec.Flow(incoming_window=9, next_outgoing_id=0, outgoing_window=9), channel=3)
     talk.client(begin(3), channel=4).finish()
     assert not talk.rules
     assert talk.last().answers == talk.observed[-4].seq
@@ -135,19 +136,19 @@ def test_a_session_whose_begin_was_lost_is_none_that_the_other_side_begins_on_th
 def test_a_begin_that_answers_tells_the_channel_of_the_other_side() -> None:
     """The server's channel 2 answers the client's channel 1; the client's channel 2 is another session's."""
     talk = opened().gap(CLIENT, 100)
-    talk.server(begin(1), channel=2).client(amqp.End(), channel=2).client(amqp.End(), channel=1).server(
-        amqp.End(), channel=2
+    talk.server(begin(1), channel=2).client(spec.End(), channel=2).client(spec.End(), channel=1).server(
+        spec.End(), channel=2
     )
     talk.finish()
     assert not talk.rules
     assert [unit.answers for unit in talk.observed[-3:]] == [None, None, talk.observed[-2].seq]
 
 
-@pytest.mark.parametrize("what", [amqp.Detach, amqp.End])
+@pytest.mark.parametrize("what", [spec.Detach, spec.End])
 @pytest.mark.parametrize("leaves", [CLIENT, SERVER])
 @pytest.mark.parametrize("length", range(4))
 def test_a_number_is_anothers_when_its_side_was_not_heard_behind_its_own_last_gap(
-    length: int, leaves: str, what: type[amqp.Performative]
+    length: int, leaves: str, what: type[spec.Performative]
 ) -> None:
     """One side detaches a link or ends a session. The other one may have left it too, in a gap of its own octets; what
     it has sent on it since then says that it hasn't, however often octets of its peer were lost meanwhile."""
@@ -172,7 +173,7 @@ def test_a_number_is_anothers_when_its_side_was_not_heard_behind_its_own_last_ga
             if side is other:
                 unheard = step == "gap"
         handle = 0 if other is CLIENT else 1
-        farewell = amqp.Detach(handle, True) if what is amqp.Detach else amqp.End()
+        farewell = spec.Detach(handle, True) if what is spec.Detach else spec.End()
         talk.send(leaves, frame(farewell) + EMPTY)
         send(other)
         send(other)
@@ -192,7 +193,7 @@ def test_an_opening_of_which_anything_is_missing() -> None:
             else:
                 talk.send(sender, what)
         talk.client(transfer(0, _body(b"x"))).server(settle(0, amqp.Accepted()))
-        talk.client(amqp.Close()).server(amqp.Close()).finish()
+        talk.client(spec.Close()).server(spec.Close()).finish()
         assert not talk.rules, (index, talk.rules)
         units = {told(event) for event in whole.observed} - {told(event) for event in talk.observed}
         assert len(units) <= 2
@@ -221,9 +222,9 @@ def test_a_transfer_needs_what_follows_it() -> None:
 
 def test_a_transfer_that_can_not_be_proven_is_not_made_of_what_looks_like_one() -> None:
     lone = transfer(0, _body(b"x"))
-    talk = opened().client(b"\0\0\0\7?" + lone + b"\0\0\0\x07" + frame(amqp.Flow(None, 1, 1, 1))[:-1]).finish()
+    talk = opened().client(b"\0\0\0\7?" + lone + b"\0\0\0\x07" + frame(spec.Flow(None, 1, 1, 1))[:-1]).finish()
     assert talk.last().event == "flow"
-    assert sum([each.octets for each in _skipped(talk)]) == 5 + len(lone) + 4 + len(frame(amqp.Flow(None, 1, 1, 1))) - 1
+    assert sum([each.octets for each in _skipped(talk)]) == 5 + len(lone) + 4 + len(frame(spec.Flow(None, 1, 1, 1))) - 1
 
 
 def test_a_transfer_at_the_end_of_all_octets_is_proven() -> None:
@@ -244,7 +245,7 @@ def test_a_size_that_nobody_means_is_not_waited_for(size: int) -> None:
 
 def test_a_frame_that_can_not_be_read_leaves_what_it_did_in_doubt() -> None:
     """An attach with a field of the wrong type: transfers of its handle are no second fault."""
-    attach = bytearray(frame(amqp.Attach("n", 5, False, initial_delivery_count=0)))
+    attach = bytearray(frame(spec.Attach("n", 5, False, initial_delivery_count=0)))
     attach[attach.index(b"\xa1\x01n")] = 0xA0
     talk = opened().client(bytes(attach), transfer(0, _body(b"x"), handle=5)).finish()
     assert len(talk.rules) == 1
@@ -266,22 +267,22 @@ def test_octets_of_any_kind_behind_a_header(pieces: list[tuple[str, bytes]]) -> 
 
 _NUMBERS = st.integers(0, 3)
 _RECORDS: Final[tuple[Callable[[int, bool], Any], ...]] = (
-    lambda n, s: amqp.Open("c", max_frame_size=512 << n, channel_max=n),
-    lambda n, s: amqp.Begin(n if s else None, next_outgoing_id=n, incoming_window=n, outgoing_window=n),
-    lambda n, s: amqp.Attach(f"l{n % 2}", n, s, initial_delivery_count=None if s else n),
-    lambda n, s: amqp.Attach("l", n, s, unsettled={b"t": None}, initial_delivery_count=n, incomplete_unsettled=s),
-    lambda n, s: amqp.Flow(n if s else None, n, n, n, n if s else None, n if s else None, n if s else None),
-    lambda n, s: amqp.Transfer(n, n if s else None, b"%d" % n, 0, more=s, settled=not s or None),
-    lambda n, s: amqp.Transfer(n, n, b"%d" % n, 0, aborted=s, resume=not s, state=amqp.Accepted()),
-    lambda n, s: amqp.Disposition(s, n, 3, n > 1, amqp.Accepted()),
-    lambda n, s: amqp.Detach(n, s),
-    lambda n, s: amqp.End(),
-    lambda n, s: amqp.Close(),
-    lambda n, s: amqp.SaslMechanisms((amqp.Symbol("PLAIN"),)),
-    lambda n, s: amqp.SaslInit(amqp.Symbol("PLAIN"), b"x"),
-    lambda n, s: amqp.SaslChallenge(b"x"),
-    lambda n, s: amqp.SaslResponse(b"x"),
-    lambda n, s: amqp.SaslOutcome(n),
+    lambda n, s: spec.Open("c", max_frame_size=512 << n, channel_max=n),
+    lambda n, s: spec.Begin(n if s else None, next_outgoing_id=n, incoming_window=n, outgoing_window=n),
+    lambda n, s: spec.Attach(f"l{n % 2}", n, s, initial_delivery_count=None if s else n),
+    lambda n, s: spec.Attach("l", n, s, unsettled={b"t": None}, initial_delivery_count=n, incomplete_unsettled=s),
+    lambda n, s: spec.Flow(n if s else None, n, n, n, n if s else None, n if s else None, n if s else None),
+    lambda n, s: spec.Transfer(n, n if s else None, b"%d" % n, 0, more=s, settled=not s or None),
+    lambda n, s: spec.Transfer(n, n, b"%d" % n, 0, aborted=s, resume=not s, state=amqp.Accepted()),
+    lambda n, s: spec.Disposition(s, n, 3, n > 1, amqp.Accepted()),
+    lambda n, s: spec.Detach(n, s),
+    lambda n, s: spec.End(),
+    lambda n, s: spec.Close(),
+    lambda n, s: spec.SaslMechanisms((amqp.Symbol("PLAIN"),)),
+    lambda n, s: spec.SaslInit(amqp.Symbol("PLAIN"), b"x"),
+    lambda n, s: spec.SaslChallenge(b"x"),
+    lambda n, s: spec.SaslResponse(b"x"),
+    lambda n, s: spec.SaslOutcome(n),
 )
 _FRAMES: Final = st.lists(
     st.tuples(st.sampled_from((CLIENT, SERVER)), _NUMBERS, st.integers(0, len(_RECORDS) + 2), _NUMBERS, st.booleans()),
@@ -297,9 +298,9 @@ def test_any_frames_in_any_order(frames: list[tuple[str, int, int, int, bool]], 
         if which >= len(_RECORDS):
             octets = (EMPTY, AMQP, SASL)[which - len(_RECORDS)]
         else:
-            record: amqp.Composite = _RECORDS[which](number, switch)
-            assert isinstance(record, amqp.Composite)
-            payload = _body(b"x") if isinstance(record, amqp.Transfer) and switch else b""
+            record: spec.Composite = _RECORDS[which](number, switch)
+            assert isinstance(record, spec.Composite)
+            payload = _body(b"x") if isinstance(record, spec.Transfer) and switch else b""
             octets = frame(record, payload, channel)  # type: ignore[arg-type]
         talk.send(sender, octets)
     talk.finish()

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from amqp_sansio import By, CloseReport, Side
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.endpoint.config import Config
 from amqp_sansio.observer import Identified, Observed, Observer, ObserverEvent, Skipped, Violation
 from amqp_sansio.sasl import Plain
@@ -122,7 +123,7 @@ def test_what_the_server_finds_wrong_the_observer_finds_wrong() -> None:
     pair.drain(Side.SERVER)
     (violation,) = [event for event in take(observer) if isinstance(event, Violation)]
     assert violation.rule == "1.0/transport/link/unattached-handle"
-    wrong = frame(amqp.Open("again"))
+    wrong = frame(spec.Open("again"))
     observer.receive_data(wrong, CLIENT, 1)
     pair.server.receive_data(wrong, pair.now)
     pair.drain(Side.SERVER)

@@ -8,6 +8,7 @@ import pytest
 
 from amqp_sansio import Limits
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from tests.kit.observing import SECOND, SERVER
 from tests.kit.talk_1_0 import HELLO, Talk10, credit, got, opened, sent, settle, transfer, within
 
@@ -82,8 +83,8 @@ def test_sides_refer_to_deliveries_by_their_role() -> None:
 def test_channels_that_differ_by_side_are_one_session() -> None:
     talk = Talk10().open().session(3, 8)
     source, target = amqp.Source(address="me"), amqp.Target(address="q")
-    attach = amqp.Attach("out", 5, False, source=source, target=target, initial_delivery_count=0)
-    talk.client(attach, channel=3).server(amqp.Attach("out", 6, True, source=source, target=target), channel=8)
+    attach = spec.Attach("out", 5, False, source=source, target=target, initial_delivery_count=0)
+    talk.client(attach, channel=3).server(spec.Attach("out", 6, True, source=source, target=target), channel=8)
     talk.client(transfer(0, HELLO, handle=5, channel=3)).server(settle(0, amqp.Accepted()), channel=8)
     assert talk.outcomes() == [("publish", 0, "accepted")]
     assert talk.messages[0].channel == 3
@@ -125,7 +126,7 @@ def test_the_senders_word_is_the_last_one() -> None:
 
 
 def test_states_that_are_no_outcome_change_nothing() -> None:
-    talk = sent(0).server(settle(0, amqp.Received(0, 3), settled=False))
+    talk = sent(0).server(settle(0, amqp.spec.Received(0, 3), settled=False))
     talk.server(settle(0, amqp.Described(amqp.Symbol("x:other"), [1]), settled=False)).finish()
     assert talk.outcomes() == [("publish", 0, None)]
 
@@ -178,11 +179,11 @@ def test_a_delivery_that_another_one_cuts_off() -> None:
 def test_the_address_is_what_the_side_says_that_has_the_node() -> None:
     talk = Talk10().open().session()
     wish, granted = amqp.Target(dynamic=True), amqp.Target(address="made-up", dynamic=True)
-    talk.client(amqp.Attach("a", 0, False, source=amqp.Source(address="me"), target=wish, initial_delivery_count=0))
-    talk.server(amqp.Attach("a", 0, True, source=amqp.Source(address="me"), target=granted), credit(0))
-    talk.client(amqp.Attach("b", 1, True, source=amqp.Source(dynamic=True), target=amqp.Target(address="me")))
+    talk.client(spec.Attach("a", 0, False, source=amqp.Source(address="me"), target=wish, initial_delivery_count=0))
+    talk.server(spec.Attach("a", 0, True, source=amqp.Source(address="me"), target=granted), credit(0))
+    talk.client(spec.Attach("b", 1, True, source=amqp.Source(dynamic=True), target=amqp.Target(address="me")))
     answer = amqp.Source(address="reply", dynamic=True)
-    talk.server(amqp.Attach("b", 1, False, source=answer, target=amqp.Target(), initial_delivery_count=0))
+    talk.server(spec.Attach("b", 1, False, source=answer, target=amqp.Target(), initial_delivery_count=0))
     talk.client(transfer(0, HELLO, settled=True)).client(credit(1))
     talk.server(transfer(0, HELLO, handle=1, settled=True))
     assert [message.address for message in talk.messages] == ["made-up", "reply"]

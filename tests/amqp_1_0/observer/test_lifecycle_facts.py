@@ -3,7 +3,8 @@
 import pytest
 
 from amqp_sansio import AMQP_1_0
-from amqp_sansio.amqp_1_0 import Close, Error, Open, SaslInit, SaslMechanisms, SaslOutcome, Symbol
+from amqp_sansio.amqp_1_0 import Error, Symbol
+from amqp_sansio.amqp_1_0.spec import Close, Open, SaslInit, SaslMechanisms, SaslOutcome
 from amqp_sansio.recorded.lifecycle import ConnectionRecord
 from tests.kit.talk_1_0 import AMQP, SASL, Talk10, begin
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from amqp_sansio import Limits, Side
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.observer import Observer
 from amqp_sansio.recorded.lifecycle import Lifecycle
 from tests.kit.examples import sample
@@ -23,22 +24,22 @@ _states = st.sampled_from(
         None,
         amqp.Accepted(),
         amqp.Rejected(),
-        amqp.Received(0, 1),
+        amqp.spec.Received(0, 1),
         within(b"t", amqp.Accepted()),
         within(b"u"),
-        amqp.Declared(b"t"),
+        spec.Declared(b"t"),
     ]
 )
-_targets = st.sampled_from([None, amqp.Target(address="q"), amqp.Target(), amqp.Coordinator()])
+_targets = st.sampled_from([None, amqp.Target(address="q"), amqp.Target(), spec.Coordinator()])
 _sources = st.sampled_from([None, amqp.Source(address="q"), amqp.Source(expiry_policy=amqp.Symbol("never"))])
 _maps = st.sampled_from([None, {}, {b"0": None, b"1": amqp.Accepted()}])
 _payloads = st.sampled_from(
     [
         b"",
         *[amqp.Message(b"x").encode()] * 4,
-        amqp.Message(amqp.Declare()).encode(),
-        amqp.Message(amqp.Discharge(b"t", False)).encode(),
-        amqp.Message(amqp.Discharge(b"t", True)).encode(),
+        amqp.Message(spec.Declare()).encode(),
+        amqp.Message(spec.Discharge(b"t", False)).encode(),
+        amqp.Message(spec.Discharge(b"t", True)).encode(),
         b"\x00\x53",
     ]
 )
@@ -66,7 +67,7 @@ def _frames(draw: st.DrawFn) -> tuple[str, bytes]:
         last = draw(st.one_of(st.none(), _small, st.just((1 << 31) - 1)))
         what = settle(draw(_small), draw(_states), last, role=draw(st.booleans()), settled=draw(st.booleans()))
     elif kind == "attach":
-        what = amqp.Attach(
+        what = spec.Attach(
             draw(st.sampled_from(["a", "b", "c", "d"])),
             draw(_small),
             draw(st.booleans()),
@@ -76,11 +77,11 @@ def _frames(draw: st.DrawFn) -> tuple[str, bytes]:
             initial_delivery_count=0,
         )
     elif kind == "detach":
-        what = amqp.Detach(draw(_small), draw(st.booleans()))
+        what = spec.Detach(draw(_small), draw(st.booleans()))
     elif kind == "begin":
         what = begin(draw(st.one_of(st.none(), _channels)))
     else:
-        what = amqp.End()
+        what = spec.End()
     return sender, frame(what, channel=channel)
 
 
@@ -107,7 +108,7 @@ def test_every_message_comes_out_once(script: list[tuple[str, bytes]]) -> None:
             talk.gap(sender, 10)
     # Two sessions with two directions each, and what belongs to none.
     assert _held(talk.lifecycle) <= 4 * LIMITS.unsettled * 2 + LIMITS.unsettled
-    talk.client(frame(amqp.Close())).finish()
+    talk.client(frame(spec.Close())).finish()
     told = [message.seq for message in talk.messages]
     assert len(set(told)) == len(told)
     contents = {event.seq: event for event in talk.observed if event.unit == "content"}
@@ -129,7 +130,7 @@ def test_every_message_comes_out_once(script: list[tuple[str, bytes]]) -> None:
 
 def _asks(body: bytes) -> bool:
     """Whether an amqp-value is a request to a coordinator."""
-    return any(amqp.Message(kind).encode().startswith(body[:6]) for kind in (amqp.Declare(), amqp.Discharge(b"t")))
+    return any(amqp.Message(kind).encode().startswith(body[:6]) for kind in (spec.Declare(), spec.Discharge(b"t")))
 
 
 def _resumed(talk: Talk10, seq: int) -> bool:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from tests.kit.observing import CLIENT
 from tests.kit.talk_1_0 import HELLO, Talk10, begin, credit, got, opened, sent, settle, transfer, within
 
@@ -126,16 +127,16 @@ def test_a_delivery_belongs_to_the_transaction_that_was_named_last() -> None:
 @pytest.mark.parametrize("error", [None, amqp.Error(amqp.Symbol("amqp:transaction:timeout"))])
 def test_a_coordinator_that_detaches_rolls_back(error: amqp.Error | None) -> None:
     talk = _transacted().client(transfer(1, HELLO, state=within(b"t"), settled=True))
-    talk.server(amqp.Detach(9, True, error))
+    talk.server(spec.Detach(9, True, error))
     assert talk.outcomes() == [("publish", 1, "released")]
 
 
 def test_a_discharge_without_an_answer_leaves_it_open() -> None:
-    from amqp_sansio.amqp_1_0 import Discharge
+    from amqp_sansio.amqp_1_0.spec import Discharge
 
     talk = _transacted().client(transfer(1, HELLO, state=within(b"t"), settled=True))
-    talk.client(transfer(2, amqp.Message(Discharge(b"t", False)), handle=9)).client(amqp.Detach(9, True))
-    talk.server(amqp.Detach(9, True)).finish()
+    talk.client(transfer(2, amqp.Message(Discharge(b"t", False)), handle=9)).client(spec.Detach(9, True))
+    talk.server(spec.Detach(9, True)).finish()
     assert talk.outcomes() == [("publish", 1, None)]
 
 
@@ -149,33 +150,33 @@ def test_a_transaction_that_was_not_seen_declared() -> None:
 
 
 def test_a_closed_link_leaves_its_deliveries_open() -> None:
-    talk = got(0).client(amqp.Detach(1, True))
+    talk = got(0).client(spec.Detach(1, True))
     assert not talk.messages
-    talk.server(amqp.Detach(1, True))
+    talk.server(spec.Detach(1, True))
     assert talk.outcomes() == [("deliver", 0, None)]
     talk.finish()
     assert len(talk.messages) == 1
 
 
 def test_an_outcome_that_crosses_the_close_of_its_link_counts() -> None:
-    talk = sent(0).client(amqp.Detach(0, True)).server(settle(0, amqp.Accepted()), amqp.Detach(0, True))
+    talk = sent(0).client(spec.Detach(0, True)).server(settle(0, amqp.Accepted()), spec.Detach(0, True))
     assert talk.outcomes() == [("publish", 0, "accepted")]
 
 
 def test_an_ended_session_leaves_its_deliveries_open() -> None:
-    talk = got(0).client(amqp.End()).server(amqp.End())
+    talk = got(0).client(spec.End()).server(spec.End())
     assert talk.outcomes() == [("deliver", 0, None)]
 
 
 def test_a_session_that_only_the_server_ends() -> None:
-    talk = got(0).server(amqp.End(amqp.Error(amqp.Symbol("amqp:not-found"))))
+    talk = got(0).server(spec.End(amqp.Error(amqp.Symbol("amqp:not-found"))))
     assert not talk.messages
     talk.client(settle(0, amqp.Accepted())).finish()
     assert talk.outcomes() == [("deliver", 0, "accepted")]
 
 
 def test_channels_handles_and_delivery_ids_are_used_again() -> None:
-    talk = sent(0).client(amqp.End()).server(amqp.End()).session().sender("new", "other").server(credit(0))
+    talk = sent(0).client(spec.End()).server(spec.End()).session().sender("new", "other").server(credit(0))
     talk.client(transfer(0, HELLO)).server(settle(0, amqp.Accepted())).finish()
     assert talk.outcomes() == [("publish", 0, None), ("publish", 0, "accepted")]
     assert [message.address for message in talk.messages] == ["q", "other"]
@@ -189,14 +190,14 @@ def test_a_session_that_is_begun_again_without_an_end() -> None:
 
 
 def _got_and_ended() -> Talk10:
-    return got(0).server(amqp.End())
+    return got(0).server(spec.End())
 
 
 def test_a_link_of_the_same_name_right_behind_its_close() -> None:
-    talk = sent(0).client(amqp.Detach(0, True))
+    talk = sent(0).client(spec.Detach(0, True))
     source, target = amqp.Source(address="me"), amqp.Target(address="q2")
-    talk.client(amqp.Attach("out", 0, False, source=source, target=target, initial_delivery_count=0))
-    talk.server(amqp.Detach(0, True), amqp.Attach("out", 0, True, source=source, target=target), credit(0))
+    talk.client(spec.Attach("out", 0, False, source=source, target=target, initial_delivery_count=0))
+    talk.server(spec.Detach(0, True), spec.Attach("out", 0, True, source=source, target=target), credit(0))
     talk.client(transfer(1, HELLO)).server(settle(1, amqp.Accepted())).finish()
     assert talk.outcomes() == [("publish", 0, None), ("publish", 1, "accepted")]
     assert [message.address for message in talk.messages] == ["q", "q2"]
@@ -204,14 +205,14 @@ def test_a_link_of_the_same_name_right_behind_its_close() -> None:
 
 @pytest.mark.rule("1.0/transport/link/detached-deliveries")
 def test_a_detached_link_is_still_spoken_of() -> None:
-    talk = sent(0).client(amqp.Detach(0)).server(amqp.Detach(0)).server(settle(0, amqp.Accepted()))
+    talk = sent(0).client(spec.Detach(0)).server(spec.Detach(0)).server(settle(0, amqp.Accepted()))
     assert talk.outcomes() == [("publish", 0, "accepted")]
 
 
 def test_links_of_one_name_in_both_directions_are_two() -> None:
     talk = Talk10().open().session().sender("x").receiver("x").server(credit(0)).client(credit(1))
     talk.client(transfer(0, HELLO)).server(transfer(0, HELLO, handle=1))
-    talk.client(amqp.Detach(1, True)).server(amqp.Detach(1, True)).server(settle(0, amqp.Accepted()))
+    talk.client(spec.Detach(1, True)).server(spec.Detach(1, True)).server(settle(0, amqp.Accepted()))
     assert talk.outcomes() == [("publish", 0, "accepted"), ("deliver", 0, None)]
 
 
@@ -222,12 +223,12 @@ UNSETTLED = "unsettled"
 
 def _suspended(receiver: dict[bytes, Any], sender: dict[bytes, Any], *numbers: int) -> Talk10:
     """A link whose deliveries 0 to 3 are unsettled, attached again on another session with these maps."""
-    talk = sent(0, 1, 2, 3).client(amqp.Detach(0)).server(amqp.Detach(0))
+    talk = sent(0, 1, 2, 3).client(spec.Detach(0)).server(spec.Detach(0))
     talk.client(begin(), channel=1).server(begin(1), channel=1)
     source, target = amqp.Source(address="me"), amqp.Target(address="q")
     fields: dict[str, Any] = {"source": source, "target": target}
-    talk.client(amqp.Attach("out", 0, False, unsettled=sender, initial_delivery_count=4, **fields), channel=1)
-    return talk.server(amqp.Attach("out", 0, True, unsettled=receiver, **fields), credit(0), channel=1)
+    talk.client(spec.Attach("out", 0, False, unsettled=sender, initial_delivery_count=4, **fields), channel=1)
+    return talk.server(spec.Attach("out", 0, True, unsettled=receiver, **fields), credit(0), channel=1)
 
 
 @pytest.mark.rule("1.0/transport/resume/new-delivery-id")
@@ -246,11 +247,11 @@ def test_a_resumed_delivery_is_the_same_message() -> None:
 
 
 def test_a_resumed_delivery_stays_in_its_transaction() -> None:
-    talk = _transacted().client(transfer(0, HELLO, state=within(b"t"))).client(amqp.Detach(0)).server(amqp.Detach(0))
+    talk = _transacted().client(transfer(0, HELLO, state=within(b"t"))).client(spec.Detach(0)).server(spec.Detach(0))
     source, target = amqp.Source(address="me"), amqp.Target(address="q")
     fields: dict[str, Any] = {"source": source, "target": target, UNSETTLED: {b"0": None}}
-    talk.client(amqp.Attach("out", 0, False, initial_delivery_count=1, **fields))
-    talk.server(amqp.Attach("out", 0, True, **fields), credit(0)).client(transfer(1, tag=b"0", resume=True))
+    talk.client(spec.Attach("out", 0, False, initial_delivery_count=1, **fields))
+    talk.server(spec.Attach("out", 0, True, **fields), credit(0)).client(transfer(1, tag=b"0", resume=True))
     talk.server(settle(1, within(b"t", amqp.Accepted()), settled=False)).discharge(2)
     assert talk.outcomes() == [("publish", 0, "accepted")]
 
@@ -283,12 +284,12 @@ def test_a_delivery_of_another_connection_is_a_message_when_it_has_octets() -> N
 def test_a_terminus_that_outlives_its_session_keeps_its_deliveries() -> None:
     source = amqp.Source(address="q", expiry_policy=amqp.Symbol("never"))
     talk = Talk10().open().session().receiver(source=source).client(credit(1))
-    talk.server(transfer(0, HELLO, handle=1)).client(amqp.End()).server(amqp.End())
+    talk.server(transfer(0, HELLO, handle=1)).client(spec.End()).server(spec.End())
     assert not talk.messages
     talk.session()
     fields: dict[str, Any] = {"source": source, "target": amqp.Target(), UNSETTLED: {b"0": None}}
-    talk.client(amqp.Attach("in", 1, True, **fields))
-    talk.server(amqp.Attach("in", 1, False, initial_delivery_count=1, **fields))
+    talk.client(spec.Attach("in", 1, True, **fields))
+    talk.server(spec.Attach("in", 1, False, initial_delivery_count=1, **fields))
     talk.client(credit(1)).server(transfer(0, tag=b"0", handle=1, resume=True))
     talk.client(settle(0, amqp.Accepted()))
     assert talk.outcomes() == [("deliver", 0, "accepted")]
@@ -297,9 +298,9 @@ def test_a_terminus_that_outlives_its_session_keeps_its_deliveries() -> None:
 def test_a_link_that_another_session_takes_over() -> None:
     talk = sent(0).session(1)
     source, target = amqp.Source(address="me"), amqp.Target(address="q")
-    talk.client(amqp.Attach("out", 0, False, source=source, target=target, initial_delivery_count=1), channel=1)
-    talk.server(amqp.Detach(0, True, amqp.Error(amqp.Symbol("amqp:link:stolen"))))
-    talk.server(amqp.Attach("out", 0, True, source=source, target=target), credit(0), channel=1)
+    talk.client(spec.Attach("out", 0, False, source=source, target=target, initial_delivery_count=1), channel=1)
+    talk.server(spec.Detach(0, True, amqp.Error(amqp.Symbol("amqp:link:stolen"))))
+    talk.server(spec.Attach("out", 0, True, source=source, target=target), credit(0), channel=1)
     talk.client(transfer(0, HELLO, channel=1)).server(settle(0, amqp.Accepted()), channel=1).finish()
     assert talk.outcomes() == [("publish", 0, None), ("publish", 0, "accepted")]
 

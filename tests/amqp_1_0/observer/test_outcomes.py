@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Limits
-from amqp_sansio.amqp_1_0 import Accepted, Attach, Detach, End, Error, Modified, Rejected, Source, Symbol, Target
+from amqp_sansio.amqp_1_0 import Accepted, Error, Modified, Rejected, Source, Symbol, Target
+from amqp_sansio.amqp_1_0.spec import Attach, Detach, End
 from amqp_sansio.observer import Skipped
 from tests.kit.observing import CLIENT, SERVER
 from tests.kit.talk_1_0 import HELLO, credit, frame, got, opened, sent, settle, transfer, within

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from amqp_sansio import AMQP_0_9_1, AMQP_1_0, Side
 from amqp_sansio import amqp_1_0 as amqp
 from amqp_sansio._versions import Scouts
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.observer import Identified, Observed, Observer, Skipped
 from tests.kit.observing import CLIENT, SERVER, Talk, take, watch
 from tests.kit.observing import frame as classic_frame
@@ -49,7 +50,7 @@ def test_the_header_says_version_and_sides(header: bytes) -> None:
 @pytest.mark.rule("1.0/transport/version/supported")
 @pytest.mark.parametrize("answer", [SASL, TLS, b"AMQP\0\0\x09\x01", b"AMQP\0\2\0\0"])
 def test_a_server_may_answer_with_another_header_and_leave(answer: bytes) -> None:
-    talk = Talk10().client(AMQP, amqp.Open("c")).server(answer).finish()
+    talk = Talk10().client(AMQP, spec.Open("c")).server(answer).finish()
     assert not talk.rules
     assert [unit.event for unit in talk.observed] == ["protocol-header", "open", "protocol-header"]
     assert talk.lifecycle.connection.closed_by == "server"
@@ -74,9 +75,9 @@ def test_the_layers_follow_each_other() -> None:
 
 def test_everything_may_be_pipelined() -> None:
     """A client that waits for nothing, in one arrival (part 2 section 2.4.4)."""
-    talk = Talk10().client(SASL, amqp.SaslInit(amqp.Symbol("ANONYMOUS")), AMQP, amqp.Open("c"), begin(), amqp.Close())
-    talk.server(SASL, amqp.SaslMechanisms((amqp.Symbol("ANONYMOUS"),)), amqp.SaslOutcome(0), AMQP, amqp.Open("s"))
-    talk.server(begin(0), amqp.Close()).finish()
+    talk = Talk10().client(SASL, spec.SaslInit(amqp.Symbol("ANONYMOUS")), AMQP, spec.Open("c"), begin(), spec.Close())
+    talk.server(SASL, spec.SaslMechanisms((amqp.Symbol("ANONYMOUS"),)), spec.SaslOutcome(0), AMQP, spec.Open("s"))
+    talk.server(begin(0), spec.Close()).finish()
     # But the server offers its mechanisms first (part 5 section 5.3.2).
     assert talk.rules == ["1.0/security/sasl/mechanisms-first"]
 
@@ -119,13 +120,13 @@ def _middle(late: bool = True) -> Talk10:
 @pytest.mark.parametrize(
     ("record", "side"),
     [
-        (amqp.SaslMechanisms((amqp.Symbol("PLAIN"),)), Side.SERVER),
-        (amqp.SaslOutcome(0), Side.SERVER),
-        (amqp.SaslInit(amqp.Symbol("PLAIN"), b"\0a\0b"), Side.CLIENT),
+        (spec.SaslMechanisms((amqp.Symbol("PLAIN"),)), Side.SERVER),
+        (spec.SaslOutcome(0), Side.SERVER),
+        (spec.SaslInit(amqp.Symbol("PLAIN"), b"\0a\0b"), Side.CLIENT),
     ],
 )
 def test_the_first_unit_that_only_one_side_may_send_tells_the_sides(record: Any, side: Side) -> None:
-    talk = _middle().send("x", frame(record)).send("y", AMQP + frame(amqp.Open("y"))).finish()
+    talk = _middle().send("x", frame(record)).send("y", AMQP + frame(spec.Open("y"))).finish()
     (event,) = _identified(talk)
     assert (event.version, event.by) == (AMQP_1_0, "frame")
     assert [(unit.sender, unit.event) for unit in talk.observed] == [
@@ -137,7 +138,7 @@ def test_the_first_unit_that_only_one_side_may_send_tells_the_sides(record: Any,
 
 
 def test_the_header_of_the_server_is_not_taken_for_the_client_s() -> None:
-    talk = _middle().gap("x", 8).send("y", AMQP).send("x", frame(amqp.Open("x"))).send("y", frame(amqp.Open("y")))
+    talk = _middle().gap("x", 8).send("y", AMQP).send("x", frame(spec.Open("x"))).send("y", frame(spec.Open("y")))
     talk.finish()
     (event,) = _identified(talk)
     assert (event.client, event.by) == ("x", "guess")
@@ -150,7 +151,7 @@ def test_the_header_of_the_server_is_not_taken_for_the_client_s() -> None:
 
 
 def test_a_lost_header_is_a_late_start() -> None:
-    talk = Talk10().client(b"AM").gap(CLIENT, 6).server(AMQP, amqp.Open("s")).client(amqp.Open("c")).finish()
+    talk = Talk10().client(b"AM").gap(CLIENT, 6).server(AMQP, spec.Open("s")).client(spec.Open("c")).finish()
     (event,) = _identified(talk)
     assert (event.version, event.by) == (AMQP_1_0, "told")
     assert [unit.event for unit in talk.observed] == ["protocol-header", "open", "open"]
@@ -159,9 +160,9 @@ def test_a_lost_header_is_a_late_start() -> None:
 
 
 def test_without_such_a_unit_the_first_sender_is_taken_for_the_client() -> None:
-    talk = _middle().send("x", frame(amqp.Flow(1, 1, 1, 1))).send("y", transfer(0, b"\0Su\xa0\1x"))
+    talk = _middle().send("x", frame(spec.Flow(1, 1, 1, 1))).send("y", transfer(0, b"\0Su\xa0\1x"))
     assert not talk.events
-    talk.send("y", frame(amqp.Flow(1, 1, 1, 1)))
+    talk.send("y", frame(spec.Flow(1, 1, 1, 1)))
     (event,) = _identified(talk)
     assert (event.version, event.client, event.by) == (AMQP_1_0, "x", "guess")
     talk.finish()
@@ -174,7 +175,7 @@ def test_without_such_a_unit_the_first_sender_is_taken_for_the_client() -> None:
 
 
 def test_one_side_alone_is_recognised_at_the_end() -> None:
-    talk = _middle().send("x", frame(amqp.Flow(1, 1, 1, 1))).send("x", transfer(0, b"\0Su\xa0\1x"))
+    talk = _middle().send("x", frame(spec.Flow(1, 1, 1, 1))).send("x", transfer(0, b"\0Su\xa0\1x"))
     assert not talk.events
     talk.finish()
     assert [unit.event for unit in talk.observed] == ["flow", "transfer"]
@@ -183,7 +184,7 @@ def test_one_side_alone_is_recognised_at_the_end() -> None:
 
 def test_a_client_that_is_told_needs_one_proven_frame() -> None:
     observer = Observer(client="x", from_start=False)
-    observer.receive_data(b"\0\0rest of a frame" + frame(amqp.Flow(1, 1, 1, 1)), "y", 1)
+    observer.receive_data(b"\0\0rest of a frame" + frame(spec.Flow(1, 1, 1, 1)), "y", 1)
     events = take(observer)
     assert [type(event) for event in events] == [Identified, Skipped, Observed]
     assert isinstance(events[2], Observed)
@@ -201,9 +202,9 @@ def test_what_was_opened_before_is_no_fault() -> None:
     """Sessions, links, deliveries, credit and transactions of before the observation."""
     talk = _middle()
     talk.server(credit(3)).client(settle(12, amqp.Accepted()), transfer(7, b"\0Su\xa0\1x", handle=3))
-    talk.client(frame(amqp.Flow(4, 1, 2, 3, 9, 8, 7), channel=12), transfer(1, b"\0Su\xa0\1x", channel=40))
-    talk.server(amqp.Attach("l", 0, True, source=amqp.Source(), target=amqp.Target()), begin(99), channel=6)
-    talk.client(transfer(None, b"rest", handle=77)).server(amqp.Close()).client(amqp.Close()).finish()
+    talk.client(frame(spec.Flow(4, 1, 2, 3, 9, 8, 7), channel=12), transfer(1, b"\0Su\xa0\1x", channel=40))
+    talk.server(spec.Attach("l", 0, True, source=amqp.Source(), target=amqp.Target()), begin(99), channel=6)
+    talk.client(transfer(None, b"rest", handle=77)).server(spec.Close()).client(spec.Close()).finish()
     assert not talk.rules
     assert not _skipped(talk)
 
@@ -227,8 +228,8 @@ def test_classic_frames_within_a_message_do_not_make_it_classic() -> None:
     """A message that carries a recording of 0-9-1, and the other way round, in arrivals of any size."""
     talk = Talk(AMQP_0_9_1)
     recorded = talk.deliver(1, b"x") + classic_frame(8, 0, b"") * 2
-    amqp_1_0 = transfer(0, amqp.Message(recorded * 3).encode()) + frame(amqp.SaslOutcome(0))
-    classic = talk.deliver(1, (frame(amqp.Flow(1, 1, 1, 1)) + frame(amqp.SaslOutcome(0))) * 3)
+    amqp_1_0 = transfer(0, amqp.Message(recorded * 3).encode()) + frame(spec.SaslOutcome(0))
+    classic = talk.deliver(1, (frame(spec.Flow(1, 1, 1, 1)) + frame(spec.SaslOutcome(0))) * 3)
     for octets, version in ((amqp_1_0, AMQP_1_0), (classic * 2, AMQP_0_9_1)):
         for size in (1, 13, 5000):
             pieces = [octets[at : at + size] for at in range(0, len(octets), size)]
@@ -241,8 +242,8 @@ def test_the_version_of_what_was_cut_is_that_of_the_first_frame_found() -> None:
     """Both kinds of frames in one arrival: where it is cut makes no difference."""
     talk = Talk(AMQP_0_9_1)
     for first, second, version in (
-        (talk.deliver(1, b"x"), frame(amqp.SaslOutcome(0)), AMQP_0_9_1),
-        (frame(amqp.SaslOutcome(0)), talk.deliver(1, b"x"), AMQP_1_0),
+        (talk.deliver(1, b"x"), frame(spec.SaslOutcome(0)), AMQP_0_9_1),
+        (frame(spec.SaslOutcome(0)), talk.deliver(1, b"x"), AMQP_1_0),
     ):
         octets = b"?" + first + second
         for size in (1, 3, 40, 1000):
@@ -265,13 +266,13 @@ _PARTS: tuple[bytes | None, ...] = (
     classic_frame(3, 1, b"abc"),
     b"?",
     bytes(3),
-    frame(amqp.SaslOutcome(0)),
-    frame(amqp.Flow(1, 1, 1, 1)),
+    frame(spec.SaslOutcome(0)),
+    frame(spec.Flow(1, 1, 1, 1)),
     EMPTY,
     AMQP,
     transfer(0, Talk(AMQP_0_9_1).deliver(1, b"y") * 2),
-    Talk(AMQP_0_9_1).deliver(1, frame(amqp.Flow(1, 1, 1, 1)) * 2),
-    frame(amqp.Open("x"))[:9],
+    Talk(AMQP_0_9_1).deliver(1, frame(spec.Flow(1, 1, 1, 1)) * 2),
+    frame(spec.Open("x"))[:9],
     Talk(AMQP_0_9_1).deliver(2, b"z")[:20],
     None,
 )

@@ -8,26 +8,19 @@ import pytest
 
 import amqp_sansio
 from amqp_sansio import Side
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
+from amqp_sansio.amqp_1_0 import Accepted, Data, Error, Message, Rejected, Source, Symbol, Target
+from amqp_sansio.amqp_1_0.spec import (
     Attach,
     Begin,
     Close,
-    Data,
     Detach,
     Disposition,
     End,
-    Error,
     Flow,
-    Message,
     Open,
-    Rejected,
     SaslInit,
     SaslMechanisms,
     SaslOutcome,
-    Source,
-    Symbol,
-    Target,
     Transfer,
 )
 from amqp_sansio.observer import Skipped, Violation

@@ -4,7 +4,7 @@ import pytest
 
 from amqp_sansio import Limits
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio.amqp_0_10 import Session
+from amqp_sansio.amqp_0_10 import Session, spec
 from amqp_sansio.amqp_1_0 import Message as Message_1_0
 from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.broker.contents.amqp_1_0 import Content_1_0
@@ -18,7 +18,7 @@ from tests.kit.hub_0_10 import User, World
     [Limits(replay=10), Limits(calls=10), Limits(unsettled=10), Limits(replay_octets=8000)],
     ids=["replay", "calls", "unsettled", "replay_octets"],
 )
-@pytest.mark.parametrize("accept_mode", [amqp.EXPLICIT, amqp.NONE])
+@pytest.mark.parametrize("accept_mode", [amqp.spec.EXPLICIT, amqp.spec.NONE])
 def test_what_the_engine_keeps_bounds_what_is_delivered(limits: Limits, accept_mode: int) -> None:
     """Nothing is lost, nothing is marked, and the order stays."""
     world = World(Settings(connection_limits=limits))
@@ -34,13 +34,13 @@ def test_what_the_engine_keeps_bounds_what_is_delivered(limits: Limits, accept_m
         got = peer.got(session)
         if not got:
             break
-        assert len(got) <= (20 if limits.unsettled > 10 or accept_mode == amqp.EXPLICIT else 30)
+        assert len(got) <= (20 if limits.unsettled > 10 or accept_mode == amqp.spec.EXPLICIT else 30)
         for each in got:
             properties = each.headers.delivery_properties
             assert properties is not None
             assert not properties.redelivered
             found.append(each.body[:2])
-        if accept_mode == amqp.EXPLICIT:
+        if accept_mode == amqp.spec.EXPLICIT:
             peer.result(session.accept(*[each.command_id for each in got], sync=True))
         else:
             for each in got:
@@ -53,7 +53,7 @@ def test_what_the_engine_keeps_bounds_what_is_delivered(limits: Limits, accept_m
 def test_a_flush_with_nothing_to_read_is_done_at_once(peer: User, session: Session) -> None:
     peer.queue(session, "q")
     peer.subscribe(session, "q", credit=5)
-    peer.call(session, amqp.MessageFlush("d"))
+    peer.call(session, spec.MessageFlush("d"))
     assert session.granted("d") == (0, 0)
 
 
@@ -74,14 +74,14 @@ def test_byte_credit_counts_converted_messages_as_they_are_sent(
 ) -> None:
     peer.queue(session, "q")
     from_elsewhere(world, "q", b"one", b"two")
-    peer.subscribe(session, "q", "seen", acquire_mode=amqp.NOT_ACQUIRED, credit=5)
+    peer.subscribe(session, "q", "seen", acquire_mode=amqp.spec.NOT_ACQUIRED, credit=5)
     seen = peer.got(session, "seen")
     assert [each.body for each in seen] == [b"one", b"two"]
     octets = sum([each.size for each in seen])
-    peer.call(session, amqp.MessageSubscribe("q", "d", 0, 0))
-    peer.call(session, amqp.MessageSetFlowMode("d", amqp.CREDIT))
-    peer.call(session, amqp.MessageFlow("d", amqp.MESSAGE, 10))
-    peer.call(session, amqp.MessageFlow("d", amqp.BYTE, octets + left))
+    peer.call(session, spec.MessageSubscribe("q", "d", 0, 0))
+    peer.call(session, spec.MessageSetFlowMode("d", amqp.spec.CREDIT))
+    peer.call(session, spec.MessageFlow("d", amqp.spec.MESSAGE, 10))
+    peer.call(session, spec.MessageFlow("d", amqp.spec.BYTE, octets + left))
     assert len(peer.got(session)) == 2 + left
 
 
@@ -97,11 +97,11 @@ def test_bounds_of_the_model_are_resource_limits(limits: BrokerLimits) -> None:
     peer.queue(session, "q", ("amq.fanout", "1"))
     peer.subscribe(session, "q")
     if limits.queues == 1:
-        session.call(amqp.QueueDeclare("another"))
+        session.call(spec.QueueDeclare("another"))
     elif limits.consumers == 1:
-        session.call(amqp.MessageSubscribe("q", "e", 0, 0))
+        session.call(spec.MessageSubscribe("q", "e", 0, 0))
     else:
-        session.call(amqp.ExchangeBind("q", "amq.fanout", "2"))
+        session.call(spec.ExchangeBind("q", "amq.fanout", "2"))
     assert peer.code_of(session) == 506
 
 
@@ -113,7 +113,7 @@ def test_a_client_that_asks_and_never_reads_is_dropped() -> None:
     peer.reads = False
     for _ in range(100):
         for _ in range(100):
-            session.call(amqp.QueueQuery("q"))
+            session.call(spec.QueueQuery("q"))
         world.pump()
         if peer.is_cut:
             break

@@ -8,7 +8,8 @@ import pytest
 
 from amqp_sansio import Accepted
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio.amqp_0_10 import Session
+from amqp_sansio.amqp_0_10 import Session, spec
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
 from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.sasl import External
 from tests.kit.hub_0_10 import User, World
@@ -42,7 +43,7 @@ def test_a_message_goes_from_publisher_to_subscriber_and_is_accepted(world: Worl
 
 
 @pytest.mark.rule("0-10/message.transfer/nonexistent-exchange")
-@pytest.mark.parametrize("accept_mode", [amqp.EXPLICIT, amqp.NONE])
+@pytest.mark.parametrize("accept_mode", [spec.EXPLICIT, spec.NONE])
 def test_an_exchange_that_does_not_exist(peer: User, session: Session, accept_mode: int) -> None:
     session.transfer("nowhere", b"m", accept_mode=accept_mode)
     assert peer.code_of(session) == 404
@@ -77,7 +78,7 @@ def test_the_broker_writes_down_the_exchange_and_leaves_the_rest(
     peer.subscribe(session, "q", credit=1)
     (got,) = peer.got(session)
     wanted = amqp.DeliveryProperties(routing_key="k", exchange="amq.direct", priority=3, timestamp=7)
-    assert got.headers.raw == amqp.encode_headers((wanted, properties))
+    assert got.headers.raw == encode_headers((wanted, properties))
     assert got.body == b"body"
 
 
@@ -87,7 +88,7 @@ def test_what_has_its_exchange_is_passed_on_octet_by_octet(peer: User, session: 
         amqp.MessageProperties(content_encoding="x", correlation_id=b"\xff"),
         amqp.DeliveryProperties(exchange="", routing_key="q"),
     )
-    headers = amqp.Headers(amqp.encode_headers(structs))
+    headers = amqp.Headers(encode_headers(structs))
     peer.publish(session, "", amqp.Message(b"", headers=headers))
     peer.subscribe(session, "q", credit=1)
     (got,) = peer.got(session)
@@ -127,16 +128,16 @@ def test_messages_expire(world: World, peer: User, session: Session) -> None:
 @pytest.mark.parametrize(
     ("accept_mode", "discards", "credit", "where"),
     [
-        (amqp.EXPLICIT, False, 0, "rejected"),
-        (amqp.EXPLICIT, True, 0, "nowhere"),
-        (amqp.NONE, False, 0, "spare"),
-        (amqp.NONE, True, 0, "nowhere"),
-        (amqp.EXPLICIT, False, 1, "q"),
-        (amqp.NONE, False, 1, "q"),
+        (spec.EXPLICIT, False, 0, "rejected"),
+        (spec.EXPLICIT, True, 0, "nowhere"),
+        (spec.NONE, False, 0, "spare"),
+        (spec.NONE, True, 0, "nowhere"),
+        (spec.EXPLICIT, False, 1, "q"),
+        (spec.NONE, False, 1, "q"),
     ],
 )
 def test_immediate(peer: User, session: Session, accept_mode: int, discards: bool, credit: int, where: str) -> None:
-    peer.call(session, amqp.ExchangeDeclare("e", "fanout", "amq.fanout"))
+    peer.call(session, spec.ExchangeDeclare("e", "fanout", "amq.fanout"))
     peer.queue(session, "spare", ("amq.fanout", ""))
     peer.queue(session, "q", ("e", ""))
     peer.subscribe(session, "q", credit=credit)
@@ -152,7 +153,7 @@ def test_immediate(peer: User, session: Session, accept_mode: int, discards: boo
 
 
 def test_fragments_are_refused(peer: User, session: Session) -> None:
-    session.transfer("", amqp.Message(b"half", others=(amqp.FragmentProperties(first=True),)))
+    session.transfer("", amqp.Message(b"half", others=(spec.FragmentProperties(first=True),)))
     assert peer.code_of(session) == 540
 
 
@@ -192,7 +193,7 @@ def test_released_messages_go_back_to_their_places(peer: User, session: Session,
     peer.put(session, "q", b"1", b"2", b"3", b"4")
     peer.subscribe(session, "q", credit=3)
     got = peer.got(session)
-    peer.call(session, amqp.MessageCancel("d"))
+    peer.call(session, spec.MessageCancel("d"))
     ids = [each.command_id for each in got]
     peer.result(session.release(ids[2], ids[0], set_redelivered=marks, sync=True))
     peer.subscribe(session, "q", "e", credit=10)
@@ -243,9 +244,9 @@ def test_a_message_with_a_known_id_is_accepted(peer: User, session: Session) -> 
 @pytest.mark.rule("0-10/message.subscribe/queue-not-found", "0-10/message.subscribe/queue-deleted")
 def test_subscriptions_need_their_queue(peer: User, session: Session) -> None:
     second, third = peer.session(b"second"), peer.session(b"third")
-    assert peer.refused(second, amqp.MessageSubscribe("nowhere", "d", 0, 0)) == 404
+    assert peer.refused(second, spec.MessageSubscribe("nowhere", "d", 0, 0)) == 404
     peer.subscribe(third, "q")
-    peer.call(session, amqp.QueueDelete("q"))
+    peer.call(session, spec.QueueDelete("q"))
     assert peer.code_of(third) == 408
     assert session.is_attached
 
@@ -254,9 +255,9 @@ def test_subscriptions_need_their_queue(peer: User, session: Session) -> None:
 @pytest.mark.parametrize("first", [True, False])
 def test_an_exclusive_subscription(peer: User, session: Session, second: Session, first: bool) -> None:
     peer.subscribe(session, "q", exclusive=first)
-    assert peer.refused(second, amqp.MessageSubscribe("q", "d", 0, 0, exclusive=not first)) == 405
+    assert peer.refused(second, spec.MessageSubscribe("q", "d", 0, 0, exclusive=not first)) == 405
     third = peer.session(b"third")
-    peer.call(session, amqp.MessageCancel("d"))
+    peer.call(session, spec.MessageCancel("d"))
     peer.subscribe(third, "q", exclusive=True)
 
 
@@ -274,7 +275,7 @@ def test_what_was_transferred_can_be_settled_after_a_cancel(peer: User, session:
     peer.put(session, "q", b"m")
     peer.subscribe(session, "q", credit=1)
     (got,) = peer.got(session)
-    peer.call(session, amqp.MessageCancel("d"))
+    peer.call(session, spec.MessageCancel("d"))
     assert peer.depth(session, "q") == 0
     peer.result(getattr(session, how)(got.command_id, sync=True))
     assert peer.depth(session, "q") == (1 if how == "release" else 0)
@@ -282,7 +283,7 @@ def test_what_was_transferred_can_be_settled_after_a_cancel(peer: User, session:
 
 def test_no_accepts_are_needed_with_accept_mode_none(world: World, peer: User, session: Session) -> None:
     peer.put(session, "q", b"1", b"2")
-    peer.subscribe(session, "q", accept_mode=amqp.NONE, credit=10)
+    peer.subscribe(session, "q", accept_mode=spec.NONE, credit=10)
     assert peer.bodies(session) == [b"1", b"2"]
     assert world.hub.model.vhosts["/"].queues["q"].messages == 0
 
@@ -290,7 +291,7 @@ def test_no_accepts_are_needed_with_accept_mode_none(world: World, peer: User, s
 @pytest.mark.rule("0-10/model/acquire-to-dequeue")
 def test_browsing_and_acquiring(peer: User, session: Session, second: Session) -> None:
     peer.put(session, "q", b"1", b"2", b"3")
-    peer.subscribe(session, "q", acquire_mode=amqp.NOT_ACQUIRED, credit=10)
+    peer.subscribe(session, "q", acquire_mode=spec.NOT_ACQUIRED, credit=10)
     got = peer.got(session)
     assert [each.body for each in got] == [b"1", b"2", b"3"]
     assert peer.depth(session, "q") == 3
@@ -307,7 +308,7 @@ def test_browsing_and_acquiring(peer: User, session: Session, second: Session) -
 
 def test_what_is_seen_without_accepts_can_not_be_acquired(peer: User, session: Session) -> None:
     peer.put(session, "q", b"1")
-    peer.subscribe(session, "q", accept_mode=amqp.NONE, acquire_mode=amqp.NOT_ACQUIRED, credit=10)
+    peer.subscribe(session, "q", accept_mode=spec.NONE, acquire_mode=spec.NOT_ACQUIRED, credit=10)
     (got,) = peer.got(session)
     assert list(peer.result(session.acquire(got.command_id)).transfers or ()) == []
     assert peer.depth(session, "q") == 1
@@ -315,7 +316,7 @@ def test_what_is_seen_without_accepts_can_not_be_acquired(peer: User, session: S
 
 def test_a_browser_sees_each_message_once(peer: User, session: Session) -> None:
     peer.put(session, "q", b"1")
-    peer.subscribe(session, "q", acquire_mode=amqp.NOT_ACQUIRED, credit=10)
+    peer.subscribe(session, "q", acquire_mode=spec.NOT_ACQUIRED, credit=10)
     assert peer.bodies(session) == [b"1"]
     peer.put(session, "q", b"2")
     assert peer.bodies(session) == [b"2"]
@@ -324,9 +325,9 @@ def test_a_browser_sees_each_message_once(peer: User, session: Session) -> None:
 @pytest.mark.rule("0-10/message.reject/acquisition")
 def test_a_reject_of_what_is_only_seen_is_ignored(peer: User, session: Session) -> None:
     peer.put(session, "q", b"1")
-    peer.subscribe(session, "q", acquire_mode=amqp.NOT_ACQUIRED, credit=10)
+    peer.subscribe(session, "q", acquire_mode=spec.NOT_ACQUIRED, credit=10)
     (got,) = peer.got(session)
-    peer.call(session, amqp.MessageReject(amqp.SequenceSet.of(got.command_id), 0))
+    peer.call(session, spec.MessageReject(amqp.SequenceSet.of(got.command_id), 0))
     assert peer.depth(session, "q") == 1
     assert list(peer.result(session.acquire(got.command_id)).transfers or ()) == [got.command_id]
 
@@ -334,7 +335,7 @@ def test_a_reject_of_what_is_only_seen_is_ignored(peer: User, session: Session) 
 @pytest.mark.parametrize("ttl", [5000, None])
 def test_resume_ids_come_with_the_messages(peer: User, session: Session, ttl: int | None) -> None:
     peer.put(session, "q", b"1")
-    peer.call(session, amqp.MessageSubscribe("q", "d", 0, 0, False, "resume", ttl))
+    peer.call(session, spec.MessageSubscribe("q", "d", 0, 0, False, "resume", ttl))
     session.top_up("d", 10)
     (got,) = peer.got(session)
     properties = got.headers.delivery_properties
@@ -344,8 +345,8 @@ def test_resume_ids_come_with_the_messages(peer: User, session: Session, ttl: in
 
 @pytest.mark.rule("0-10/message.resume/unknown-id", "0-10/message.resume/destination")
 def test_message_resume_begins_anew(peer: User, session: Session) -> None:
-    assert peer.call(session, amqp.MessageResume("amq.direct", "unknown")).offset == 0
-    assert peer.refused(session, amqp.MessageResume("nowhere", "unknown")) == 404
+    assert peer.call(session, spec.MessageResume("amq.direct", "unknown")).offset == 0
+    assert peer.refused(session, spec.MessageResume("nowhere", "unknown")) == 404
 
 
 def test_no_local_queues_throw_away_what_the_connection_publishes(world: World, peer: User) -> None:
@@ -369,9 +370,9 @@ def test_nothing_comes_without_credit_of_both_units(peer: User, session: Session
     peer.put(session, "q", b"m")
     peer.subscribe(session, "q")
     assert peer.got(session) == []
-    peer.call(session, amqp.MessageFlow("d", amqp.MESSAGE, 1))
+    peer.call(session, spec.MessageFlow("d", spec.MESSAGE, 1))
     assert peer.got(session) == []
-    peer.call(session, amqp.MessageFlow("d", amqp.BYTE, 1000))
+    peer.call(session, spec.MessageFlow("d", spec.BYTE, 1000))
     assert peer.bodies(session) == [b"m"]
 
 
@@ -386,8 +387,8 @@ def test_a_window_opens_again_with_completion(peer: User, session: Session) -> N
 
 def test_credit_mode_gives_nothing_back(peer: User, session: Session) -> None:
     peer.put(session, "q", b"1", b"2", b"3")
-    peer.call(session, amqp.MessageSubscribe("q", "d", 0, 0))
-    peer.call(session, amqp.MessageSetFlowMode("d", amqp.CREDIT))
+    peer.call(session, spec.MessageSubscribe("q", "d", 0, 0))
+    peer.call(session, spec.MessageSetFlowMode("d", spec.CREDIT))
     session.top_up("d", 2)
     got = peer.got(session)
     peer.result(session.accept(*[each.command_id for each in got], sync=True))
@@ -404,12 +405,12 @@ def test_byte_credit_counts_header_and_body(peer: User, session: Session, left: 
     peer.subscribe(session, "q", "e", credit=2)
     got = peer.got(session, "e")
     size = got[0].size
-    peer.call(session, amqp.MessageCancel("e"))
+    peer.call(session, spec.MessageCancel("e"))
     peer.result(session.release(*[each.command_id for each in got], set_redelivered=marks, sync=True))
-    peer.call(session, amqp.MessageSubscribe("q", "d", 0, 0))
-    peer.call(session, amqp.MessageSetFlowMode("d", amqp.CREDIT))
-    peer.call(session, amqp.MessageFlow("d", amqp.MESSAGE, 10))
-    peer.call(session, amqp.MessageFlow("d", amqp.BYTE, 2 * size + left))
+    peer.call(session, spec.MessageSubscribe("q", "d", 0, 0))
+    peer.call(session, spec.MessageSetFlowMode("d", spec.CREDIT))
+    peer.call(session, spec.MessageFlow("d", spec.MESSAGE, 10))
+    peer.call(session, spec.MessageFlow("d", spec.BYTE, 2 * size + left))
     got = peer.got(session)
     assert len(got) == (1 if left < 0 else 2)
     assert all([each.size == size for each in got])
@@ -418,11 +419,11 @@ def test_byte_credit_counts_header_and_body(peer: User, session: Session, left: 
 @pytest.mark.rule("0-10/message.set-flow-mode/no-partial")
 def test_a_message_larger_than_the_credit_waits(peer: User, session: Session) -> None:
     peer.put(session, "q", b"x" * 1000)
-    peer.call(session, amqp.MessageSubscribe("q", "d", 0, 0))
-    peer.call(session, amqp.MessageFlow("d", amqp.MESSAGE, 10))
-    peer.call(session, amqp.MessageFlow("d", amqp.BYTE, 1000))
+    peer.call(session, spec.MessageSubscribe("q", "d", 0, 0))
+    peer.call(session, spec.MessageFlow("d", spec.MESSAGE, 10))
+    peer.call(session, spec.MessageFlow("d", spec.BYTE, 1000))
     assert peer.got(session) == []
-    peer.call(session, amqp.MessageFlow("d", amqp.BYTE, 100))
+    peer.call(session, spec.MessageFlow("d", spec.BYTE, 100))
     assert len(peer.got(session)) == 1
 
 
@@ -430,12 +431,12 @@ def test_stop_and_flush(peer: User, session: Session) -> None:
     peer.put(session, "q", b"1", b"2")
     peer.subscribe(session, "q", credit=3)
     assert len(peer.got(session)) == 2
-    peer.call(session, amqp.MessageStop("d"))
+    peer.call(session, spec.MessageStop("d"))
     peer.put(session, "q", b"3")
     assert peer.got(session) == []
     session.top_up("d", 5)
     assert peer.bodies(session) == [b"3"]
-    peer.call(session, amqp.MessageFlush("d"))
+    peer.call(session, spec.MessageFlush("d"))
     assert session.granted("d") == (0, 0)
     peer.put(session, "q", b"4")
     assert peer.got(session) == []
@@ -451,10 +452,10 @@ def test_a_flush_waits_for_a_client_that_reads_slowly() -> None:
     for _ in range(40):
         session.transfer("", amqp.Message(b"x" * 500, routing_key="q"))
     world.pump()
-    peer.call(session, amqp.MessageSubscribe("q", "d", 0, 0))
+    peer.call(session, spec.MessageSubscribe("q", "d", 0, 0))
     peer.reads = False
     session.top_up("d", 100)
-    flushed = session.call(amqp.MessageFlush("d"))
+    flushed = session.call(spec.MessageFlush("d"))
     world.pump()
     assert peer.client.send_backlog < 10_000
     assert not flushed.done
@@ -476,7 +477,7 @@ def test_publishers_are_stopped_while_the_broker_is_full() -> None:
     sent = 0
     while session.credit("")[0] is None:
         properties = amqp.DeliveryProperties(routing_key="q", delivery_mode=2)
-        session.transfer("", amqp.Message(b"x" * 500, delivery_properties=properties), accept_mode=amqp.NONE)
+        session.transfer("", amqp.Message(b"x" * 500, delivery_properties=properties), accept_mode=spec.NONE)
         sent += 1
         world.pump()
         assert sent < 100
@@ -517,7 +518,7 @@ def test_settling_names_many_at_once(peer: User, session: Session, kind: Any) ->
     peer.put(session, "q", *[b"m"] * 10)
     peer.subscribe(session, "q", credit=10)
     got = peer.got(session)
-    peer.call(session, amqp.MessageCancel("d"))
+    peer.call(session, spec.MessageCancel("d"))
     ids = [each.command_id for each in got]
     peer.result(getattr(session, kind)(*ids[2:8], sync=True))
     assert peer.depth(session, "q") == (6 if kind == "release" else 0)
@@ -553,7 +554,7 @@ def test_an_empty_body_stays_one_and_no_body_stays_none(has_body: bool, way: str
 @pytest.mark.parametrize("header", [b"", routed("q")])
 def test_an_empty_body_is_a_frame_of_its_own(peer: User, session: Session, header: bytes) -> None:
     for has_body in (True, False):
-        session.transfer("", amqp.Message(b"", headers=amqp.Headers(header), has_body=has_body), accept_mode=amqp.NONE)
+        session.transfer("", amqp.Message(b"", headers=amqp.Headers(header), has_body=has_body), accept_mode=spec.NONE)
         octets = peer.end.data_to_send(0.0)
         frames: list[tuple[int, int]] = []
         while octets:
@@ -568,7 +569,7 @@ def test_a_set_that_names_a_message_twice_settles_it_once(peer: User, session: S
     peer.subscribe(session, "q", credit=10)
     one, two, _ = peer.got(session)
     twice = amqp.SequenceSet([(one.command_id, one.command_id), (one.command_id, two.command_id)])
-    peer.call(session, amqp.MessageAccept(twice))
+    peer.call(session, spec.MessageAccept(twice))
     peer.cut()
     other = peer.world.connect()
     assert other.drain(other.session(), "q") == [b"three"]
@@ -580,9 +581,9 @@ def test_a_set_that_names_a_message_twice_settles_it_once(peer: User, session: S
 def test_a_browser_goes_on_when_what_it_had_no_room_for_is_taken(world: World, peer: User) -> None:
     looking, taking = peer.session(b"looking"), peer.session(b"taking")
     peer.queue(looking, "q")
-    peer.call(looking, amqp.MessageSubscribe("q", "seen", 0, amqp.NOT_ACQUIRED))
-    peer.call(looking, amqp.MessageFlow("seen", amqp.MESSAGE, 10))
-    peer.call(looking, amqp.MessageFlow("seen", amqp.BYTE, 50))
+    peer.call(looking, spec.MessageSubscribe("q", "seen", 0, spec.NOT_ACQUIRED))
+    peer.call(looking, spec.MessageFlow("seen", spec.MESSAGE, 10))
+    peer.call(looking, spec.MessageFlow("seen", spec.BYTE, 50))
     peer.put(looking, "q", b"large" * 20, b"small")
     assert peer.bodies(looking, "seen") == []
     peer.subscribe(taking, "q", "taken", credit=1)
@@ -594,16 +595,16 @@ def test_a_browser_goes_on_when_what_it_had_no_room_for_is_taken(world: World, p
 def test_what_was_rejected_is_rerouted_once(peer: User, session: Session) -> None:
     """The queue's alternate exchange is the primary one: its own isn't asked, whether the message is routed there or
     not."""
-    peer.call(session, amqp.ExchangeDeclare("secondary", "fanout"))
-    peer.call(session, amqp.ExchangeDeclare("primary", "direct", "secondary"))
+    peer.call(session, spec.ExchangeDeclare("secondary", "fanout"))
+    peer.call(session, spec.ExchangeDeclare("primary", "direct", "secondary"))
     peer.queue(session, "spare", ("secondary", ""))
-    peer.call(session, amqp.QueueDeclare("routed", "primary"))
+    peer.call(session, spec.QueueDeclare("routed", "primary"))
     peer.put(session, "routed", b"rejected", b"orphaned")
     peer.subscribe(session, "routed", credit=1)
     (got,) = peer.got(session)
-    peer.call(session, amqp.MessageCancel("d"))
+    peer.call(session, spec.MessageCancel("d"))
     peer.result(session.reject(got.command_id, sync=True))
-    peer.call(session, amqp.QueueDelete("routed"))
+    peer.call(session, spec.QueueDelete("routed"))
     assert peer.drain(session, "spare") == []
 
 
@@ -613,12 +614,12 @@ def test_what_went_to_the_alternate_exchange_was_published_to_its_own(
     world: World, peer: User, session: Session, awaits: bool
 ) -> None:
     """Also to consumers of other versions, who are told by their method and not by the header."""
-    peer.call(session, amqp.ExchangeDeclare("own", "fanout", "amq.fanout"))
+    peer.call(session, spec.ExchangeDeclare("own", "fanout", "amq.fanout"))
     peer.queue(session, "spare", ("amq.fanout", ""))
     if awaits:
         peer.queue(session, "q", ("own", ""))
     properties = amqp.DeliveryProperties(immediate=awaits)
-    peer.publish(session, "own", amqp.Message(b"m", delivery_properties=properties), accept_mode=amqp.NONE)
+    peer.publish(session, "own", amqp.Message(b"m", delivery_properties=properties), accept_mode=spec.NONE)
     (entry,) = world.hub.model.vhosts["/"].queues["spare"].available()
     assert entry.message.exchange == "own"
 
@@ -640,18 +641,18 @@ def test_what_a_lost_connection_released_last_goes_to_others_in_its_order(world:
 
 
 def unbounded(
-    peer: User, session: Session, name: str, octets: int = amqp.INFINITE, mode: int = amqp.PRE_ACQUIRED
+    peer: User, session: Session, name: str, octets: int = spec.INFINITE, mode: int = spec.PRE_ACQUIRED
 ) -> None:
     """A subscription of "q" with credit for any number of messages."""
-    peer.call(session, amqp.MessageSubscribe("q", name, 0, mode))
-    peer.call(session, amqp.MessageFlow(name, amqp.MESSAGE, amqp.INFINITE))
-    peer.call(session, amqp.MessageFlow(name, amqp.BYTE, octets))
+    peer.call(session, spec.MessageSubscribe("q", name, 0, mode))
+    peer.call(session, spec.MessageFlow(name, spec.MESSAGE, spec.INFINITE))
+    peer.call(session, spec.MessageFlow(name, spec.BYTE, octets))
 
 
 def test_what_one_command_acquires_is_acquired_at_once(peer: User, session: Session, second: Session) -> None:
     """Nobody gets the second message because the first one, which it had no room for, is gone: both are."""
     unbounded(peer, session, "cramped", 50)
-    unbounded(peer, second, "seen", mode=amqp.NOT_ACQUIRED)
+    unbounded(peer, second, "seen", mode=spec.NOT_ACQUIRED)
     peer.put(second, "q", b"x" * 100, b"small")
     ids = [each.command_id for each in peer.got(second, "seen")]
     assert list(peer.result(second.acquire(*ids)).transfers or ()) == ids
@@ -663,6 +664,6 @@ def test_a_consumer_keeps_its_turn_though_it_was_granted_more_in_between(peer: U
     unbounded(peer, session, "second", 20)
     peer.put(session, "q", b"small", b"too large for both" * 2)
     (got,) = peer.got(session, "first")
-    peer.call(session, amqp.MessageFlow("second", amqp.MESSAGE, amqp.INFINITE))
+    peer.call(session, spec.MessageFlow("second", spec.MESSAGE, spec.INFINITE))
     peer.result(session.release(got.command_id, sync=True))
     assert (peer.bodies(session, "first"), peer.bodies(session, "second")) == ([], [b"small"])

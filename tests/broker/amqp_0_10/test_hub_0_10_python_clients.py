@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Observer, Signal
-from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.broker import Settings
 from amqp_sansio.observer import Observed, Violation
 from tests.kit.captures import carried
@@ -60,7 +60,7 @@ def test_what_qpid_messaging_has_sent_to_broker_j_gets_on_with_this_broker(path:
     world = World(Settings(users={"guest": "guest"}, anonymous=True))
     maker = world.connect()
     session = maker.session()
-    for queue in {each.content.queue or "" for each in units if isinstance(each.content, amqp.MessageSubscribe)}:
+    for queue in {each.content.queue or "" for each in units if isinstance(each.content, spec.MessageSubscribe)}:
         maker.queue(session, queue)
     witness = Witness(world)
     for sender, octets, _ in conversation.arrivals:
@@ -93,14 +93,14 @@ def opened() -> tuple[World, Witness]:
 def test_a_client_that_leaves_out_all_that_it_may_does_its_work() -> None:
     world, witness = opened()
     witness.send(
-        frames(amqp.QueueDeclare("q"))
-        + frames(amqp.ExchangeBind("q", "amq.fanout"))
-        + frames(amqp.ExchangeDeclare("amq.fanout", passive=True))
-        + frames(amqp.ExchangeBind("q", "amq.direct"))
-        + content(amqp.MessageTransfer("amq.fanout").encode_segment(), b"", b"by fanout")
-        + content(amqp.MessageTransfer("amq.direct").encode_segment(), b"", b"by the key without characters")
-        + frames(amqp.ExchangeUnbind("q", "amq.fanout"))
-        + content(amqp.MessageTransfer("amq.fanout").encode_segment(sync=True), b"", b"to nobody")
+        frames(spec.QueueDeclare("q"))
+        + frames(spec.ExchangeBind("q", "amq.fanout"))
+        + frames(spec.ExchangeDeclare("amq.fanout", passive=True))
+        + frames(spec.ExchangeBind("q", "amq.direct"))
+        + content(spec.MessageTransfer("amq.fanout").encode_segment(), b"", b"by fanout")
+        + content(spec.MessageTransfer("amq.direct").encode_segment(), b"", b"by the key without characters")
+        + frames(spec.ExchangeUnbind("q", "amq.fanout"))
+        + content(spec.MessageTransfer("amq.fanout").encode_segment(sync=True), b"", b"to nobody")
     )
     queue = world.hub.model.vhosts["/"].queues["q"]
     assert queue.ready == 2
@@ -114,11 +114,11 @@ def test_a_client_that_leaves_out_all_that_it_may_does_its_work() -> None:
 def test_what_finds_no_queue_goes_to_the_alternate_exchange_when_its_sender_waits_for_no_word() -> None:
     world, witness = opened()
     witness.send(
-        frames(amqp.ExchangeDeclare("spare", "fanout"))
-        + frames(amqp.ExchangeDeclare("own", "direct", "spare"))
-        + frames(amqp.QueueDeclare("kept"))
-        + frames(amqp.ExchangeBind("kept", "spare"))
-        + content(amqp.MessageTransfer("own").encode_segment(sync=True), routed("nowhere"), b"unroutable")
+        frames(spec.ExchangeDeclare("spare", "fanout"))
+        + frames(spec.ExchangeDeclare("own", "direct", "spare"))
+        + frames(spec.QueueDeclare("kept"))
+        + frames(spec.ExchangeBind("kept", "spare"))
+        + content(spec.MessageTransfer("own").encode_segment(sync=True), routed("nowhere"), b"unroutable")
     )
     assert world.hub.model.vhosts["/"].queues["kept"].ready == 1
     assert witness.told(*NEVER_SENT) == []

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio.amqp_0_10 import Session
+from amqp_sansio.amqp_0_10 import Session, spec
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
 from tests.kit.hub_0_10 import User, World
 
 # Declaring.
@@ -18,12 +19,12 @@ from tests.kit.hub_0_10 import User, World
     "0-10/message/persistent-message",
 )
 def test_durable_queues_survive_and_stay_as_declared_first(world: World, peer: User, session: Session) -> None:
-    peer.call(session, amqp.QueueDeclare("lasting", durable=True))
-    peer.call(session, amqp.QueueDeclare("passing"))
-    peer.call(session, amqp.QueueDeclare("lasting"))
-    peer.call(session, amqp.QueueDeclare("passing", durable=True))
-    assert peer.call(session, amqp.QueueQuery("lasting")).durable
-    assert not peer.call(session, amqp.QueueQuery("passing")).durable
+    peer.call(session, spec.QueueDeclare("lasting", durable=True))
+    peer.call(session, spec.QueueDeclare("passing"))
+    peer.call(session, spec.QueueDeclare("lasting"))
+    peer.call(session, spec.QueueDeclare("passing", durable=True))
+    assert peer.call(session, spec.QueueQuery("lasting")).durable
+    assert not peer.call(session, spec.QueueQuery("passing")).durable
     for mode in (1, 2):
         properties = amqp.DeliveryProperties(routing_key="lasting", delivery_mode=mode)
         peer.publish(session, "", amqp.Message(b"%d" % mode, delivery_properties=properties))
@@ -38,8 +39,8 @@ def test_durable_queues_survive_and_stay_as_declared_first(world: World, peer: U
 @pytest.mark.rule("0-10/queue.declare/minimum", "0-10/queue/name")
 def test_three_hundred_queues(peer: User, session: Session) -> None:
     for number in range(300):
-        session.call(amqp.QueueDeclare(f"q{number}"), sync=False)
-    assert peer.call(session, amqp.QueueQuery("q299")).queue == "q299"
+        session.call(spec.QueueDeclare(f"q{number}"), sync=False)
+    assert peer.call(session, spec.QueueQuery("q299")).queue == "q299"
 
 
 # Exclusive and automatic.
@@ -49,22 +50,22 @@ def test_three_hundred_queues(peer: User, session: Session) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        amqp.QueueDeclare("mine"),
-        amqp.QueueDeclare("mine", passive=True),
-        amqp.ExchangeBind("mine", "amq.direct", "k"),
-        amqp.MessageSubscribe("mine", "d", 0, 0),
-        amqp.QueueDelete("mine"),
-        amqp.QueuePurge("mine"),
+        spec.QueueDeclare("mine"),
+        spec.QueueDeclare("mine", passive=True),
+        spec.ExchangeBind("mine", "amq.direct", "k"),
+        spec.MessageSubscribe("mine", "d", 0, 0),
+        spec.QueueDelete("mine"),
+        spec.QueuePurge("mine"),
     ],
     ids=["declare", "passive", "bind", "subscribe", "delete", "purge"],
 )
 def test_an_exclusive_queue_is_its_sessions(peer: User, session: Session, second: Session, command: Any) -> None:
     peer.queue(session, "mine", exclusive=True)
     peer.queue(session, "mine", exclusive=True)
-    assert peer.call(session, amqp.QueueQuery("mine")).exclusive
-    assert peer.call(second, amqp.QueueQuery("mine")).exclusive
+    assert peer.call(session, spec.QueueQuery("mine")).exclusive
+    assert peer.call(second, spec.QueueQuery("mine")).exclusive
     assert peer.refused(second, command) == 405
-    assert peer.call(session, amqp.QueueQuery("mine")).queue == "mine"
+    assert peer.call(session, spec.QueueQuery("mine")).queue == "mine"
 
 
 @pytest.mark.rule("0-10/queue.declare/in-use")
@@ -74,11 +75,11 @@ def test_a_queue_that_its_session_has_left_is_exclusive_to_the_next_that_asks(pe
     peer.queue(first, "mine", exclusive=True)
     first.detach()
     peer.world.pump()
-    assert not peer.call(session, amqp.QueueQuery("mine")).exclusive
+    assert not peer.call(session, spec.QueueQuery("mine")).exclusive
     peer.queue(session, "mine", exclusive=True)
-    assert peer.call(session, amqp.QueueQuery("mine")).exclusive
+    assert peer.call(session, spec.QueueQuery("mine")).exclusive
     third = peer.session("third")
-    assert peer.refused(third, amqp.MessageSubscribe("mine", "d", 0, 0)) == 405
+    assert peer.refused(third, spec.MessageSubscribe("mine", "d", 0, 0)) == 405
 
 
 @pytest.mark.rule("0-10/queue.declare/in-use")
@@ -87,8 +88,8 @@ def test_a_queue_that_others_consume_from_does_not_become_exclusive(
 ) -> None:
     peer.queue(session, "shared")
     peer.subscribe(session, "shared")
-    assert peer.refused(second, amqp.QueueDeclare("shared", exclusive=True)) == 405
-    assert not peer.call(session, amqp.QueueQuery("shared")).exclusive
+    assert peer.refused(second, spec.QueueDeclare("shared", exclusive=True)) == 405
+    assert not peer.call(session, spec.QueueQuery("shared")).exclusive
 
 
 @pytest.mark.rule("0-10/queue.declare/in-use")
@@ -105,13 +106,13 @@ def test_an_exclusive_queue_that_deletes_itself_goes_with_its_session(peer: User
     peer.put(session, "staying", b"m")
     # It doesn't go with its last subscription.
     peer.subscribe(session, "going", "d")
-    peer.call(session, amqp.MessageCancel("d"))
-    assert peer.call(session, amqp.QueueQuery("going")).auto_delete
+    peer.call(session, spec.MessageCancel("d"))
+    assert peer.call(session, spec.QueueQuery("going")).auto_delete
     second = peer.session(b"second")
     session.close()
     peer.world.pump()
     assert peer.depth(second, "going") is None
-    assert not peer.call(second, amqp.QueueQuery("staying")).exclusive
+    assert not peer.call(second, spec.QueueQuery("staying")).exclusive
     assert peer.drain(second, "staying") == [b"m"]
 
 
@@ -127,7 +128,7 @@ def test_auto_delete_of_a_shared_queue(peer: User, session: Session, second: Ses
         peer.subscribe(second, name, name)
     for each in (session, second):
         for name in ("going", "staying"):
-            peer.call(each, amqp.MessageCancel(name))
+            peer.call(each, spec.MessageCancel(name))
         if each is session:
             assert peer.depth(session, "going") == 0
     assert peer.depth(session, "going") is None
@@ -149,9 +150,9 @@ def test_auto_delete_when_the_last_subscribers_session_ends(peer: User, session:
 def test_if_unused_means_without_subscribers(peer: User, session: Session, second: Session) -> None:
     peer.queue(session, "q")
     peer.subscribe(session, "q")
-    assert peer.refused(second, amqp.QueueDelete("q", if_unused=True)) == 406
-    peer.call(session, amqp.MessageCancel("d"))
-    peer.call(session, amqp.QueueDelete("q", if_unused=True))
+    assert peer.refused(second, spec.QueueDelete("q", if_unused=True)) == 406
+    peer.call(session, spec.MessageCancel("d"))
+    peer.call(session, spec.QueueDelete("q", if_unused=True))
     assert peer.depth(session, "q") is None
 
 
@@ -159,9 +160,9 @@ def test_if_unused_means_without_subscribers(peer: User, session: Session, secon
 def test_if_empty_means_without_messages(peer: User, session: Session, second: Session) -> None:
     peer.queue(session, "q")
     peer.put(session, "q", b"m")
-    assert peer.refused(second, amqp.QueueDelete("q", if_empty=True)) == 406
+    assert peer.refused(second, spec.QueueDelete("q", if_empty=True)) == 406
     peer.drain(session, "q")
-    peer.call(session, amqp.QueueDelete("q", if_empty=True))
+    peer.call(session, spec.QueueDelete("q", if_empty=True))
     assert peer.depth(session, "q") is None
 
 
@@ -171,23 +172,23 @@ def test_a_purge_leaves_what_was_sent_to_clients(peer: User, session: Session) -
     peer.put(session, "q", b"1", b"2", b"3")
     peer.subscribe(session, "q", credit=1)
     (first,) = peer.got(session)
-    peer.call(session, amqp.QueuePurge("q"))
+    peer.call(session, spec.QueuePurge("q"))
     assert peer.depth(session, "q") == 0
-    peer.call(session, amqp.MessageCancel("d"))
+    peer.call(session, spec.MessageCancel("d"))
     peer.result(session.release(first.command_id, sync=True))
     assert peer.drain(session, "q") == [b"1"]
 
 
 @pytest.mark.rule("0-10/queue.query/absent")
 def test_of_an_unknown_queue_nothing_is_said(peer: User, session: Session) -> None:
-    assert peer.call(session, amqp.QueueQuery("nowhere")) == amqp.QueueQueryResult()
+    assert peer.call(session, spec.QueueQuery("nowhere")) == spec.QueueQueryResult()
 
 
 def test_what_a_query_says(peer: User, session: Session) -> None:
-    peer.call(session, amqp.QueueDeclare("q", "amq.fanout", durable=True, arguments={"x-max-length": 5}))
+    peer.call(session, spec.QueueDeclare("q", "amq.fanout", durable=True, arguments={"x-max-length": 5}))
     peer.put(session, "q", b"1", b"2")
     peer.subscribe(session, "q")
-    result = peer.call(session, amqp.QueueQuery("q"))
+    result = peer.call(session, spec.QueueQuery("q"))
     assert (result.queue, result.alternate_exchange, result.durable) == ("q", "amq.fanout", True)
     assert (result.message_count, result.subscriber_count) == (2, 1)
     assert result.arguments == {"x-max-length": 5}
@@ -198,38 +199,36 @@ def test_what_a_query_says(peer: User, session: Session) -> None:
 
 @pytest.mark.rule("0-10/queue.declare/alt-orphans", "0-10/message.reject/alternate")
 def test_rejected_and_orphaned_messages_go_to_the_alternate_exchange(peer: User, session: Session) -> None:
-    peer.call(session, amqp.ExchangeDeclare("dead", "fanout"))
+    peer.call(session, spec.ExchangeDeclare("dead", "fanout"))
     peer.queue(session, "graveyard", ("dead", ""))
-    peer.call(session, amqp.QueueDeclare("q", "dead"))
+    peer.call(session, spec.QueueDeclare("q", "dead"))
     peer.put(session, "q", b"1", b"2")
     peer.subscribe(session, "q", credit=1)
     (first,) = peer.got(session)
-    peer.call(session, amqp.MessageCancel("d"))
+    peer.call(session, spec.MessageCancel("d"))
     peer.result(session.reject(first.command_id, sync=True))
     assert peer.drain(session, "graveyard") == [b"1"]
     second = peer.session(b"second")
-    peer.call(second, amqp.QueueDelete("q"))
+    peer.call(second, spec.QueueDelete("q"))
     assert peer.drain(second, "graveyard") == [b"2"]
 
 
 @pytest.mark.rule("0-10/queue/any-content")
 def test_a_queue_takes_content_of_every_class_for_its_own_consumers(peer: User, session: Session) -> None:
     peer.queue(session, "q")
-    stream = amqp.Message(
-        b"packet", headers=amqp.Headers(amqp.encode_headers((amqp.StreamProperties(content_type="a/b"),)))
-    )
-    file = amqp.Message(b"file", headers=amqp.Headers(amqp.encode_headers((amqp.FileProperties(filename="f"),))))
-    peer.call(session, amqp.StreamPublish("", "q"), stream)
-    session.call(amqp.FileOpen("f", 4))
-    assert len(peer.commands(amqp.FileOpenOk)) == 1
-    session.call(amqp.FileStage(), file)
-    peer.call(session, amqp.FilePublish("", "q", identifier="f"))
+    stream = amqp.Message(b"packet", headers=amqp.Headers(encode_headers((spec.StreamProperties(content_type="a/b"),))))
+    file = amqp.Message(b"file", headers=amqp.Headers(encode_headers((spec.FileProperties(filename="f"),))))
+    peer.call(session, spec.StreamPublish("", "q"), stream)
+    session.call(spec.FileOpen("f", 4))
+    assert len(peer.commands(spec.FileOpenOk)) == 1
+    session.call(spec.FileStage(), file)
+    peer.call(session, spec.FilePublish("", "q", identifier="f"))
     peer.put(session, "q", b"message")
     assert peer.depth(session, "q") == 3
     peer.subscribe(session, "q", credit=10)
     assert peer.bodies(session) == [b"message"]
-    session.call(amqp.StreamConsume("q", "tag"))
-    (packet,) = peer.commands(amqp.StreamDeliver)
+    session.call(spec.StreamConsume("q", "tag"))
+    (packet,) = peer.commands(spec.StreamDeliver)
     assert packet.body == b"packet"
     assert peer.depth(session, "q") == 1
 
@@ -262,7 +261,7 @@ def test_a_full_queue_refuses_what_comes(peer: User, session: Session, argument:
     outcome = peer.publish(session, "", amqp.Message(b"3", routing_key="q"))
     assert isinstance(outcome, amqp.Rejected)
     assert outcome.code == 0
-    session.transfer("", amqp.Message(b"4", routing_key="q"), accept_mode=amqp.NONE)
+    session.transfer("", amqp.Message(b"4", routing_key="q"), accept_mode=amqp.spec.NONE)
     assert peer.code_of(session) == 506
 
 
@@ -306,23 +305,23 @@ def test_what_nobody_accepts_of_a_deleted_queue_goes_to_its_alternate_exchange(
 ) -> None:
     """In its order; an accept is an accept, whether the queue is still there or not."""
     session, other = peer.session(), peer.session(b"other")
-    peer.call(session, amqp.ExchangeDeclare("spare", "fanout"))
+    peer.call(session, spec.ExchangeDeclare("spare", "fanout"))
     peer.queue(session, "kept", ("spare", ""))
-    peer.call(session, amqp.QueueDeclare("q", "spare"))
+    peer.call(session, spec.QueueDeclare("q", "spare"))
     kept = world.hub.model.vhosts["/"].queues["kept"]
     if how == "rollback":
-        peer.call(other, amqp.TxSelect())
+        peer.call(other, spec.TxSelect())
     peer.put(session, "q", b"1", b"2", b"3", b"4")
     peer.subscribe(other, "q", credit=3)
     got = [each.command_id for each in peer.got(other)]
-    peer.call(other, amqp.MessageCancel("d"))
-    peer.call(session, amqp.QueueDelete("q"))
+    peer.call(other, spec.MessageCancel("d"))
+    peer.call(session, spec.QueueDelete("q"))
     assert kept.ready == 1
     if how == "rollback":
         other.accept(*got[1:])
-        peer.call(other, amqp.TxRollback())
+        peer.call(other, spec.TxRollback())
         other.accept(got[0])
-        peer.call(other, amqp.TxCommit())
+        peer.call(other, spec.TxCommit())
     else:
         peer.result(other.accept(got[0], sync=True))
     if how in ("release", "reject"):

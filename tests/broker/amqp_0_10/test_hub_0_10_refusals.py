@@ -5,16 +5,17 @@ from typing import Any
 import pytest
 
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio.amqp_0_10 import ExchangeBind as Bind
-from amqp_sansio.amqp_0_10 import ExchangeDeclare as Exchange
-from amqp_sansio.amqp_0_10 import ExchangeUnbind as Unbind
-from amqp_sansio.amqp_0_10 import QueueDeclare as Queue
+from amqp_sansio.amqp_0_10 import spec
+from amqp_sansio.amqp_0_10.spec import ExchangeBind as Bind
+from amqp_sansio.amqp_0_10.spec import ExchangeDeclare as Exchange
+from amqp_sansio.amqp_0_10.spec import ExchangeUnbind as Unbind
+from amqp_sansio.amqp_0_10.spec import QueueDeclare as Queue
 from tests.kit.hub_0_10 import User
 
-X, Y = amqp.Xid(1, b"global", b"branch"), amqp.Xid(1, b"global", b"other")
-SELECT, START, END, SUSPEND = amqp.DtxSelect(), amqp.DtxStart(X), amqp.DtxEnd(X), amqp.DtxEnd(X, suspend=True)
-PREPARE, ROLL_BACK, FORGET = amqp.DtxPrepare(X), amqp.DtxRollback(X), amqp.DtxForget(X)
-ONE_PHASE, TWO_PHASES = amqp.DtxCommit(X, one_phase=True), amqp.DtxCommit(X)
+X, Y = spec.Xid(1, b"global", b"branch"), spec.Xid(1, b"global", b"other")
+SELECT, START, END, SUSPEND = spec.DtxSelect(), spec.DtxStart(X), spec.DtxEnd(X), spec.DtxEnd(X, suspend=True)
+PREPARE, ROLL_BACK, FORGET = spec.DtxPrepare(X), spec.DtxRollback(X), spec.DtxForget(X)
+ONE_PHASE, TWO_PHASES = spec.DtxCommit(X, one_phase=True), spec.DtxCommit(X)
 Q, E = Queue("q"), Exchange("e", "direct")
 WITH_ALTERNATE = Exchange("e", "direct", "amq.fanout")
 STRANGE, SPARE = {"strange": 1}, Exchange("spare", "fanout")
@@ -34,7 +35,7 @@ def case(name: str, code: int, command: Any, *before: Any) -> Any:
     [
         case("exchange/default-access exchange.declare/name-required", 542, Exchange("", "direct")),
         case("exchange/default-access", 542, Exchange("", "direct", passive=True)),
-        case("exchange/default-access exchange.delete/name-required", 542, amqp.ExchangeDelete("")),
+        case("exchange/default-access exchange.delete/name-required", 542, spec.ExchangeDelete("")),
         case("exchange/default-access exchange.bind/name-required", 542, Bind("q", "", "key"), Q),
         case("exchange/default-access exchange.unbind/name-required", 542, Unbind("q", "", "q"), Q),
         case(
@@ -62,10 +63,10 @@ def case(name: str, code: int, command: Any, *before: Any) -> Any:
             WITH_ALTERNATE,
             E,
         ),
-        case("exchange.delete/exists", 404, amqp.ExchangeDelete("nowhere")),
-        case("deletion of a predeclared exchange", 530, amqp.ExchangeDelete("amq.topic")),
+        case("exchange.delete/exists", 404, spec.ExchangeDelete("nowhere")),
+        case("deletion of a predeclared exchange", 530, spec.ExchangeDelete("amq.topic")),
         *[
-            case("exchange.delete/used-as-alternate", 530, amqp.ExchangeDelete("spare"), SPARE, by)
+            case("exchange.delete/used-as-alternate", 530, spec.ExchangeDelete("spare"), SPARE, by)
             for by in (Exchange("e", "direct", "spare"), Queue("q", "spare"))
         ],
         case(
@@ -114,20 +115,20 @@ def case(name: str, code: int, command: Any, *before: Any) -> Any:
         ],
         case("a wrong qpid.policy_type", 542, Queue("q", arguments={"qpid.policy_type": "none"})),
         case("a wrong qpid.priorities", 542, Queue("q", arguments={"qpid.priorities": 0})),
-        case("queue.delete/empty-name", 542, amqp.QueueDelete("")),
-        case("queue.delete/exists", 404, amqp.QueueDelete("nowhere")),
-        case("queue.purge/empty-name", 542, amqp.QueuePurge("")),
-        case("queue.purge/exists", 404, amqp.QueuePurge("nowhere")),
-        case("a file that was never staged", 404, amqp.FilePublish("", "q", identifier="f"), Q),
+        case("queue.delete/empty-name", 542, spec.QueueDelete("")),
+        case("queue.delete/exists", 404, spec.QueueDelete("nowhere")),
+        case("queue.purge/empty-name", 542, spec.QueuePurge("")),
+        case("queue.purge/exists", 404, spec.QueuePurge("nowhere")),
+        case("a file that was never staged", 404, spec.FilePublish("", "q", identifier="f"), Q),
         *[
             case(f"{each.NAME}/unknown-xid", 404, each, SELECT)
             for each in (
-                amqp.DtxCommit(Y),
-                amqp.DtxPrepare(Y),
-                amqp.DtxRollback(Y),
-                amqp.DtxForget(Y),
-                amqp.DtxGetTimeout(Y),
-                amqp.DtxSetTimeout(Y, 5),
+                spec.DtxCommit(Y),
+                spec.DtxPrepare(Y),
+                spec.DtxRollback(Y),
+                spec.DtxForget(Y),
+                spec.DtxGetTimeout(Y),
+                spec.DtxSetTimeout(Y, 5),
             )
         ],
     ],

@@ -9,7 +9,7 @@ import pytest
 
 from amqp_sansio import Accepted, RemoteProtocolError
 from amqp_sansio import amqp_0_10 as amqp
-from amqp_sansio.amqp_0_10 import Session
+from amqp_sansio.amqp_0_10 import Session, spec
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import register_of
 from amqp_sansio.broker.snapshot import dumps, loads
 from tests.kit.hub_0_10 import User, World
@@ -24,7 +24,7 @@ def test_a_session_that_is_attached_elsewhere_is_busy(world: World) -> None:
     with pytest.raises(RemoteProtocolError) as raised:
         two.session(b"s")
     assert raised.value.condition == "session-busy"
-    assert one.call(session, amqp.QueueQuery("q")).queue is None
+    assert one.call(session, spec.QueueQuery("q")).queue is None
 
 
 @pytest.mark.rule("0-10/session.attach/scoping")
@@ -32,7 +32,7 @@ def test_names_are_a_users_own(world: World) -> None:
     one, two = world.connect("guest"), world.connect("other")
     first, second = one.session(b"s"), two.session(b"s")
     one.queue(first, "mine", exclusive=True)
-    assert two.refused(second, amqp.QueueDelete("mine")) == 405
+    assert two.refused(second, spec.QueueDelete("mine")) == 405
 
 
 @pytest.mark.rule("0-10/session.attach/force")
@@ -68,7 +68,7 @@ def test_force_takes_a_session_from_another_connection(world: World, hangs: bool
 def test_force_moves_a_session_to_another_channel_of_its_connection(peer: User, world: World) -> None:
     session = peer.session(b"s", timeout=60)
     peer.queue(session, "q", exclusive=True)
-    peer.end._transport.send(5, amqp.SessionAttach(b"s", True))  # pyright: ignore[reportPrivateUsage]
+    peer.end._transport.send(5, spec.SessionAttach(b"s", True))  # pyright: ignore[reportPrivateUsage]
     # The engine of the client knows nothing of it, so that it isn't to hear the answer.
     peer.client.receive_data(peer.end.data_to_send(0.0), 0.0)
     peer.client.next_event()
@@ -77,7 +77,7 @@ def test_force_moves_a_session_to_another_channel_of_its_connection(peer: User, 
     assert front.connection.sessions == (5,)
     assert "q" in world.hub.model.vhosts["/"].queues
     answer = peer.client.data_to_send(0.0)
-    assert answer.count(amqp.SessionDetached(b"s", 1).encode()) == 1
+    assert answer.count(spec.SessionDetached(b"s", 1).encode()) == 1
 
 
 @pytest.mark.rule("0-10/session.attach/force")
@@ -175,7 +175,7 @@ def test_a_kept_session_with_a_deleted_queue_ends_when_it_is_resumed(peer: User,
     peer.cut()
     other = world.connect()
     helper = other.session(b"helper")
-    other.call(helper, amqp.QueueDelete("q"))
+    other.call(helper, spec.QueueDelete("q"))
     again = other.end.resume_session(session.detached_state())
     world.pump()
     assert again.report is not None
@@ -230,9 +230,9 @@ def publishes(peer: User, session: Session) -> None:
 
 
 def publishes_in_a_transaction(peer: User, session: Session) -> None:
-    session.call(amqp.TxSelect())
+    session.call(spec.TxSelect())
     publishes(peer, session)
-    session.call(amqp.TxCommit())
+    session.call(spec.TxCommit())
 
 
 Act = Callable[[User, Session], None]
@@ -278,7 +278,7 @@ def test_a_publish_whose_client_is_gone_is_accepted_when_the_session_goes_on(pee
     peer.queue(session, "q")
     explicit = session.transfer("", amqp.Message(b"1", routing_key="q"))
     refused = session.transfer("", amqp.Message(b"2", routing_key="nowhere"))
-    query = session.call(amqp.QueueQuery("q"))
+    query = session.call(spec.QueueQuery("q"))
     peer.client.receive_data(peer.end.data_to_send(0.0), 0.0)
     peer.cut()
     other = world.connect()

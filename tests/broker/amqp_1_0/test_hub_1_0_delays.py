@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from tests.kit.hub_1_0 import World
 
 DELAY, TIME = amqp.Symbol("x-opt-delivery-delay"), amqp.Symbol("x-opt-delivery-time")
@@ -55,7 +56,7 @@ def test_a_transaction_delays_from_its_end_on() -> None:
     sender = user.sender("jobs")
     controller = user.controller(user.session())
     txn = user.declare(controller)
-    user.send(sender, later(b"x", delay=1000), state=amqp.TransactionalState(txn))
+    user.send(sender, later(b"x", delay=1000), state=spec.TransactionalState(txn))
     world.advance(5)
     user.discharge(controller, txn)
     assert world.state("jobs") == (0, 0)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.amqp_1_0 import Decimal64, Described, Message, Properties, Source, Symbol, ULong
+from amqp_sansio.amqp_1_0 import Described, Message, Properties, Source, Symbol
+from amqp_sansio.amqp_1_0.spec import Decimal64, ULong
 from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.broker.frontends.amqp_1_0.filters import KINDS, FilterKind
 from tests.kit.hub_1_0 import User, World

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.amqp_1_0 import Accepted, Message, Properties, Source, Symbol, Target, UInt, ULong
+from amqp_sansio.amqp_1_0 import Accepted, Message, Properties, Source, Symbol, Target
+from amqp_sansio.amqp_1_0.spec import UInt, ULong
 from amqp_sansio.broker.model.commands import DeclareQueue, OpenOwner
 from tests.kit.hub_1_0 import User, World
 

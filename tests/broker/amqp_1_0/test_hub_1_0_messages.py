@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.limits import Limits
 from tests.kit.hub_1_0 import User, World, browsing
 
@@ -12,7 +13,7 @@ RICH = amqp.Message(
     amqp.AmqpValue({"a": [1, None, True]}),
     header=amqp.Header(durable=True, priority=3),
     message_annotations={amqp.Symbol("x-opt-one"): 1},
-    properties=amqp.Properties(message_id=amqp.ULong(7), subject="s", reply_to="there", user_id=b"me"),
+    properties=amqp.Properties(message_id=spec.ULong(7), subject="s", reply_to="there", user_id=b"me"),
     application_properties={"n": 1},
     footer={amqp.Symbol("x-opt-sum"): b"ff"},
 )

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.broker.limits import BrokerLimits
 from amqp_sansio.broker.model.commands import DeclareQueue, DeleteExchange, DeleteQueue, OpenOwner, Subscribe
 from tests.kit.hub_1_0 import User, World
@@ -39,7 +40,7 @@ def test_a_dynamic_node_has_an_address_that_others_use(world: World, sends: bool
     assert link.name in address
     terminus: Any = link.target if sends else link.source
     assert terminus.dynamic
-    assert terminus.dynamic_node_properties[LIFETIME] == amqp.DeleteOnClose()
+    assert terminus.dynamic_node_properties[LIFETIME] == spec.DeleteOnClose()
     if sends:
         receiver = other.receiver(address, credit=1)
         assert user.send(link, b"it") == [amqp.Accepted()]
@@ -61,7 +62,7 @@ def test_a_dynamic_node_has_a_name_that_every_version_can_say(world: World) -> N
 
 
 @pytest.mark.rule("1.0/lifetime/delete-on-close", "1.0/transport/error/resource-deleted")
-@pytest.mark.parametrize("policy", [None, amqp.DeleteOnClose()], ids=["default", "said"])
+@pytest.mark.parametrize("policy", [None, spec.DeleteOnClose()], ids=["default", "said"])
 def test_delete_on_close_goes_with_the_creating_link(world: World, policy: Any) -> None:
     user, other = world.connect(), world.connect()
     link, address = dynamic(user, policy)
@@ -76,7 +77,7 @@ def test_delete_on_close_goes_with_the_creating_link(world: World, policy: Any) 
 @pytest.mark.rule("1.0/lifetime/delete-on-no-links", "1.0/node-properties/lifetime")
 def test_delete_on_no_links_goes_with_the_last_link(world: World) -> None:
     user, other = world.connect(), world.connect()
-    link, address = dynamic(user, amqp.DeleteOnNoLinks())
+    link, address = dynamic(user, spec.DeleteOnNoLinks())
     sender = other.sender(address)
     link.close()
     world.pump()
@@ -90,7 +91,7 @@ def test_delete_on_no_links_goes_with_the_last_link(world: World) -> None:
 @pytest.mark.rule("1.0/lifetime/delete-on-no-messages")
 def test_delete_on_no_messages_goes_when_it_is_empty(world: World) -> None:
     user, other = world.connect(), world.connect()
-    link, address = dynamic(user, amqp.DeleteOnNoMessages(), sends=True)
+    link, address = dynamic(user, spec.DeleteOnNoMessages(), sends=True)
     user.send(link, b"it")
     link.close()
     world.pump()
@@ -106,7 +107,7 @@ def test_delete_on_no_messages_goes_when_it_is_empty(world: World) -> None:
 @pytest.mark.rule("1.0/lifetime/delete-on-no-links-or-messages")
 def test_delete_on_no_links_or_messages_waits_for_both(world: World) -> None:
     user, other = world.connect(), world.connect()
-    link, address = dynamic(user, amqp.DeleteOnNoLinksOrMessages(), sends=True)
+    link, address = dynamic(user, spec.DeleteOnNoLinksOrMessages(), sends=True)
     user.send(link, b"it")
     link.close()
     world.pump()
@@ -124,7 +125,7 @@ def test_delete_on_no_links_or_messages_waits_for_both(world: World) -> None:
 @pytest.mark.rule("1.0/transport/link/adjust-report")
 @pytest.mark.parametrize(
     "modes",
-    [amqp.Symbol("copy"), amqp.Array([amqp.Symbol("copy")]), [amqp.Symbol("copy")]],
+    [amqp.Symbol("copy"), spec.Array([amqp.Symbol("copy")]), [amqp.Symbol("copy")]],
     ids=["symbol", "array", "list"],
 )
 def test_a_dynamic_node_has_the_modes_that_were_asked_for(user: User, modes: Any) -> None:
@@ -134,7 +135,7 @@ def test_a_dynamic_node_has_the_modes_that_were_asked_for(user: User, modes: Any
     # One symbol, or an array of them; a list is no field of the type symbol.
     assert source.dynamic_node_properties[MODES] == amqp.Symbol("copy")
     both: Any = user.receiver(amqp.Source(dynamic=True)).source
-    assert both.dynamic_node_properties[MODES] == amqp.Array([amqp.Symbol("move"), amqp.Symbol("copy")])
+    assert both.dynamic_node_properties[MODES] == spec.Array([amqp.Symbol("move"), amqp.Symbol("copy")])
     assert source.distribution_mode == "copy"
     assert link.address is not None
     moving = user.receiver(amqp.Source(link.address, distribution_mode=amqp.Symbol("move")), credit=10)
@@ -147,7 +148,7 @@ def test_a_dynamic_node_has_the_modes_that_were_asked_for(user: User, modes: Any
 
 @pytest.mark.parametrize(
     "properties",
-    [{LIFETIME: 7}, {MODES: [amqp.Symbol("share")]}, {MODES: []}, {MODES: amqp.Array([], element=amqp.Symbol)}],
+    [{LIFETIME: 7}, {MODES: [amqp.Symbol("share")]}, {MODES: []}, {MODES: spec.Array([], element=amqp.Symbol)}],
     ids=["lifetime", "mode", "no mode", "no mode of an array"],
 )
 def test_wrong_node_properties_are_refused(world: World, user: User, properties: Any) -> None:

@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.broker.frontends.amqp_1_0.links import Termini
 from amqp_sansio.broker.limits import BrokerLimits
 from amqp_sansio.broker.model.commands import DeleteExchange, DeleteQueue
 from tests.kit.hub_1_0 import User, World, browsing
 from tests.kit.octets_1_0 import octets_of, parse
 
-NEVER = amqp.TerminusExpiryPolicy.NEVER
+NEVER = spec.TerminusExpiryPolicy.NEVER
 
 
 @pytest.fixture
@@ -220,8 +221,8 @@ def test_a_link_attached_in_another_session_takes_over_what_is_unsettled(world: 
     world.put("jobs", b"one")
     assert user.bodies(receiver) == [b"one"]
     session = user.session()
-    attach = amqp.Attach("mine", 5, True, 2, 0, amqp.Source("jobs"), amqp.Target("here"), unsettled={})
-    flow = amqp.Flow(0, 100, 0, 100, 5, 0, 10)
+    attach = spec.Attach("mine", 5, True, 2, 0, amqp.Source("jobs"), amqp.Target("here"), unsettled={})
+    flow = spec.Flow(0, 100, 0, 100, 5, 0, 10)
     octets = octets_of(attach, session.channel) + octets_of(flow, session.channel)
     user.client.receive_data(octets, world.now)
     user.client.next_event()

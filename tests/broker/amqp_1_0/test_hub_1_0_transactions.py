@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.codec.conditions import MULTI_SSNS_PER_TXN, MULTI_TXNS_PER_SSN
 from amqp_sansio.broker.limits import BrokerLimits
 from amqp_sansio.broker.model.commands import DeleteExchange, DeleteQueue
@@ -39,7 +40,7 @@ class Talk:
     def post(self, txn_id: bytes, *bodies: Any, link: Any = None, **options: Any) -> list[Any]:
         """Send in a transaction; the outcomes."""
         link = link or self.user.sender("jobs", self.session)
-        return self.user.send(link, *bodies, state=amqp.TransactionalState(txn_id), **options)
+        return self.user.send(link, *bodies, state=spec.TransactionalState(txn_id), **options)
 
     def taken(self, *bodies: bytes, source: Any = "jobs", **options: Any) -> tuple[Any, list[amqp.Delivery]]:
         """Put messages into jobs and receive them; the link, and the deliveries."""
@@ -93,7 +94,7 @@ def test_transactions_of_several_sessions_at_once(talk: Talk) -> None:
 @pytest.mark.rule("1.0/transactions/settled/resource-settles", "1.0/transactions/txn-work/resource-ids")
 def test_what_is_posted_is_there_after_the_commit(txn_id: bytes, talk: Talk) -> None:
     receiver = talk.user.receiver("jobs", credit=10)
-    assert talk.post(txn_id, b"one", b"two") == [amqp.TransactionalState(txn_id, amqp.Accepted())] * 2
+    assert talk.post(txn_id, b"one", b"two") == [spec.TransactionalState(txn_id, amqp.Accepted())] * 2
     assert talk.state() == (0, 0)
     assert talk.commit(txn_id) == amqp.Accepted()
     assert talk.user.bodies(receiver) == [b"one", b"two"]
@@ -112,10 +113,10 @@ def test_what_is_posted_and_rolled_back_was_never_there(txn_id: bytes, talk: Tal
 def test_an_unknown_transaction_is_told(talk: Talk) -> None:
     assert condition(talk.commit(b"nope")) == "amqp:transaction:unknown-id"
     sender = talk.user.sender("jobs", talk.session)
-    sender.send(amqp.Message(b"x"), state=amqp.TransactionalState(b"nope"))
+    sender.send(amqp.Message(b"x"), state=spec.TransactionalState(b"nope"))
     assert talk.user.refused(sender) == "amqp:transaction:unknown-id"
     receiver, (it,) = talk.taken(b"y")
-    receiver.update([it], amqp.TransactionalState(b"nope", amqp.Accepted()))
+    receiver.update([it], spec.TransactionalState(b"nope", amqp.Accepted()))
     assert talk.user.refused(receiver) == "amqp:transaction:unknown-id"
     assert talk.state() == (1, 0)
     receiver = talk.user.receiver("jobs", talk.session)
@@ -154,7 +155,7 @@ def test_a_posting_to_the_anonymous_terminus_ends_a_link_that_would_not_hear(
     source = amqp.Source(outcomes=(amqp.Symbol("amqp:accepted:list"),))
     picky = talk.user.sender(amqp.Target(address=None), talk.session, source=source)
     nowhere = amqp.Message(b"x", properties=amqp.Properties(to="/queues/none"))
-    picky.send(nowhere, state=amqp.TransactionalState(txn_id), settled=settled)
+    picky.send(nowhere, state=spec.TransactionalState(txn_id), settled=settled)
     assert talk.user.refused(picky) == "amqp:not-found"
     assert condition(talk.commit(txn_id)) == ROLLBACK
     assert talk.state() == (0, 0)
@@ -206,15 +207,15 @@ def test_what_a_full_queue_has_promised_to_take_it_takes(txn_id: bytes, talk: Ta
 def test_a_failed_commit_detaches_a_control_link_without_rejected(talk: Talk) -> None:
     talk.world.queue("other")
     source = amqp.Source(outcomes=(amqp.Symbol("amqp:accepted:list"), amqp.Symbol("amqp:declared:list")))
-    control = talk.user.sender(amqp.Coordinator(), talk.session, source=source)
-    (declared,) = talk.user.send(control, amqp.Message(amqp.Declare()))
-    assert isinstance(declared, amqp.Declared)
+    control = talk.user.sender(spec.Coordinator(), talk.session, source=source)
+    (declared,) = talk.user.send(control, amqp.Message(spec.Declare()))
+    assert isinstance(declared, spec.Declared)
     other = talk.user.sender("other", talk.session)
     txn_id: Any = declared.txn_id
     talk.post(txn_id, b"two", link=other)
     talk.world.hub.apply(DeleteQueue(talk.world.owner, "other"))
     talk.world.hub.settle()
-    control.send(amqp.Message(amqp.Discharge(txn_id, False)))
+    control.send(amqp.Message(spec.Discharge(txn_id, False)))
     assert talk.user.refused(control) == ROLLBACK
 
 
@@ -229,12 +230,12 @@ def test_a_declare_beyond_the_bound_is_rejected() -> None:
 
 @pytest.mark.rule("1.0/transport/attach/settle-modes")
 def test_a_coordinator_settles_first_whatever_is_asked_for(talk: Talk) -> None:
-    control = talk.user.sender(amqp.Coordinator(), talk.session, rcv_settle_mode=1)
+    control = talk.user.sender(spec.Coordinator(), talk.session, rcv_settle_mode=1)
     assert control.rcv_settle_mode == 0
-    (declared,) = talk.user.send(control, amqp.Message(amqp.Declare()))
-    assert isinstance(declared, amqp.Declared)
+    (declared,) = talk.user.send(control, amqp.Message(spec.Declare()))
+    assert isinstance(declared, spec.Declared)
     talk.post(declared.txn_id, b"one")  # type: ignore[arg-type]
-    assert talk.user.send(control, amqp.Message(amqp.Discharge(declared.txn_id, False))) == [amqp.Accepted()]
+    assert talk.user.send(control, amqp.Message(spec.Discharge(declared.txn_id, False))) == [amqp.Accepted()]
     assert talk.state() == (1, 0)
     assert not talk.user.failures()
 
@@ -244,11 +245,11 @@ def test_a_coordinator_settles_first_whatever_is_asked_for(talk: Talk) -> None:
 def test_a_posting_that_its_sender_settles_first_shows_what_was_applied(txn_id: bytes, talk: Talk, fail: bool) -> None:
     target = amqp.Target("jobs", durable=2)
     sender = talk.user.sender(target, talk.session, rcv_settle_mode=1, auto_settle=False)
-    handle = sender.send(amqp.Message(b"one"), state=amqp.TransactionalState(txn_id))
+    handle = sender.send(amqp.Message(b"one"), state=spec.TransactionalState(txn_id))
     talk.world.pump()
     assert not handle.done
     (delivery,) = sender.unsettled.values()
-    assert delivery.states[1] == amqp.TransactionalState(txn_id, amqp.Accepted())
+    assert delivery.states[1] == spec.TransactionalState(txn_id, amqp.Accepted())
     assert talk.user.discharge(talk.controller, txn_id, fail=fail) == amqp.Accepted()
     if fail:
         assert not handle.done
@@ -264,7 +265,7 @@ def test_a_posting_that_its_sender_settles_first_shows_what_was_applied(txn_id: 
 @pytest.mark.rule("1.0/transactions/retirement/rollback", "1.0/transactions/settled/retire-unsettled")
 def test_what_is_retired_and_rolled_back_is_acquired_and_live(txn_id: bytes, talk: Talk) -> None:
     receiver, (it,) = talk.taken(b"one")
-    (handle,) = receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=False)
+    (handle,) = receiver.update([it], spec.TransactionalState(txn_id, amqp.Accepted()), settled=False)
     assert talk.state() == (0, 1)
     assert talk.roll_back(txn_id) == amqp.Accepted()
     assert talk.state() == (0, 1)
@@ -275,8 +276,8 @@ def test_what_is_retired_and_rolled_back_is_acquired_and_live(txn_id: bytes, tal
 
 def test_what_is_retired_and_committed_is_settled_by_the_broker(txn_id: bytes, talk: Talk) -> None:
     receiver, (one, two) = talk.taken(b"one", b"two")
-    (first,) = receiver.update([one], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=False)
-    (second,) = receiver.update([two], amqp.TransactionalState(txn_id, amqp.Released()), settled=False)
+    (first,) = receiver.update([one], spec.TransactionalState(txn_id, amqp.Accepted()), settled=False)
+    (second,) = receiver.update([two], spec.TransactionalState(txn_id, amqp.Released()), settled=False)
     assert talk.commit(txn_id) == amqp.Accepted()
     assert (first.result, second.result) == (amqp.Accepted(), amqp.Released())
     assert talk.world.ready("jobs") == [b"two"]
@@ -291,7 +292,7 @@ def test_what_the_controller_settles_has_the_default_outcome_after_a_rollback(
     txn_id: bytes, talk: Talk, default: Any, count: int
 ) -> None:
     receiver, (it,) = talk.taken(b"one", source=amqp.Source("jobs", default_outcome=default))
-    receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
+    receiver.update([it], spec.TransactionalState(txn_id, amqp.Accepted()), settled=True)
     assert talk.state() == (0, 1)
     assert talk.roll_back(txn_id) == amqp.Accepted()
     assert talk.state() == (1, 0)
@@ -309,7 +310,7 @@ def test_that_outcome_holds_without_the_link_too(txn_id: bytes, talk: Talk, ends
     session = talk.user.session()
     receiver = talk.user.receiver(source, session, credit=1)
     (it,) = talk.user.take(receiver)
-    receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
+    receiver.update([it], spec.TransactionalState(txn_id, amqp.Accepted()), settled=True)
     {"close": receiver.close, "detach": receiver.detach, "session": session.close}[ends]()
     talk.world.pump()
     assert talk.state() == (0, 1)
@@ -325,7 +326,7 @@ def test_that_outcome_holds_without_the_link_too(txn_id: bytes, talk: Talk, ends
 
 def test_what_the_controller_settles_has_its_outcome_after_a_commit(txn_id: bytes, talk: Talk) -> None:
     receiver, (it,) = talk.taken(b"one")
-    receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
+    receiver.update([it], spec.TransactionalState(txn_id, amqp.Accepted()), settled=True)
     receiver.close()
     talk.world.pump()
     assert talk.commit(txn_id) == amqp.Accepted()
@@ -338,7 +339,7 @@ def test_what_was_said_in_a_transaction_that_failed_is_forgotten(txn_id: bytes, 
     talk.world.put("jobs", b"one")
     receiver = talk.user.receiver(amqp.Source("jobs", default_outcome=amqp.Accepted()), talk.user.session(), credit=1)
     (it,) = talk.user.take(receiver)
-    receiver.update([it], amqp.TransactionalState(txn_id, amqp.Rejected()), settled=False)
+    receiver.update([it], spec.TransactionalState(txn_id, amqp.Rejected()), settled=False)
     talk.world.pump()
     if how == "close":
         talk.controller.sender.close()
@@ -354,7 +355,7 @@ def test_what_was_said_in_a_transaction_that_failed_is_forgotten(txn_id: bytes, 
 @pytest.mark.parametrize("how", ["attached", "detached", "settled"])
 def test_what_is_only_shown_is_retired_without_effect(txn_id: bytes, talk: Talk, how: str) -> None:
     receiver, (it,) = talk.taken(b"one", source=browsing("jobs"))
-    (handle,) = receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=how == "settled")
+    (handle,) = receiver.update([it], spec.TransactionalState(txn_id, amqp.Accepted()), settled=how == "settled")
     talk.world.pump()
     if how == "detached":
         receiver.detach()
@@ -368,9 +369,9 @@ def test_what_is_only_shown_is_retired_without_effect(txn_id: bytes, talk: Talk,
 def test_an_outcome_in_two_transactions_is_one_fault_for_all_deliveries_of_the_frame(talk: Talk) -> None:
     receiver, found = talk.taken(b"one", b"two")
     one, two = talk.declare(), talk.declare()
-    receiver.update(found[:1], amqp.TransactionalState(one, amqp.Accepted()), settled=False)
+    receiver.update(found[:1], spec.TransactionalState(one, amqp.Accepted()), settled=False)
     talk.world.pump()
-    receiver.update(found, amqp.TransactionalState(two, amqp.Accepted()), settled=False)
+    receiver.update(found, spec.TransactionalState(two, amqp.Accepted()), settled=False)
     assert talk.user.refused(talk.controller.sender) == ROLLBACK
     assert receiver.is_open
     assert talk.state() == (0, 2)
@@ -380,9 +381,9 @@ def test_an_outcome_in_two_transactions_is_one_fault_for_all_deliveries_of_the_f
 def test_an_outcome_in_two_transactions_ends_the_first_ones_control_link(talk: Talk) -> None:
     receiver, (it,) = talk.taken(b"one")
     one, two = talk.declare(), talk.declare()
-    receiver.update([it], amqp.TransactionalState(one, amqp.Accepted()), settled=False)
+    receiver.update([it], spec.TransactionalState(one, amqp.Accepted()), settled=False)
     talk.world.pump()
-    receiver.update([it], amqp.TransactionalState(two, amqp.Accepted()), settled=False)
+    receiver.update([it], spec.TransactionalState(two, amqp.Accepted()), settled=False)
     assert talk.user.refused(talk.controller.sender) == ROLLBACK
     assert not talk.world.hub.model.transactions
     assert talk.state() == (0, 1)
@@ -397,10 +398,10 @@ def test_what_is_acquired_in_a_transaction(txn_id: bytes, talk: Talk, mode: int,
     receiver = talk.user.receiver("jobs", talk.session, snd_settle_mode=mode)
     receiver.flow(2, drain=True, properties={TXN_ID: txn_id})
     one, two = talk.user.take(receiver)
-    assert one.state == amqp.TransactionalState(txn_id)
+    assert one.state == spec.TransactionalState(txn_id)
     assert one.settled is bool(mode)
     if not mode:
-        receiver.update([one, two], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=False)
+        receiver.update([one, two], spec.TransactionalState(txn_id, amqp.Accepted()), settled=False)
     assert talk.state() == (0, 2)
     assert talk.user.discharge(talk.controller, txn_id, fail=fail) == amqp.Accepted()
     assert talk.state() == ((2, 0) if fail else (0, 0))
@@ -442,7 +443,7 @@ def test_what_is_retired_is_no_delivery_of_another_link_of_the_same_name(txn_id:
     talk.world.put("jobs", b"one", b"two")
     receiver = talk.user.receiver("jobs", talk.session, name="mine", credit=1)
     found = talk.user.take(receiver)
-    receiver.update(found, amqp.TransactionalState(txn_id, amqp.Accepted()), settled=False)
+    receiver.update(found, spec.TransactionalState(txn_id, amqp.Accepted()), settled=False)
     receiver.close()
     talk.world.pump()
     receiver = talk.user.receiver("jobs", talk.session, name="mine", credit=1)
@@ -458,7 +459,7 @@ def test_what_was_retired_before_it_is_sent_again_is_not_sent_again(txn_id: byte
     source = amqp.Source("jobs", expiry_policy=amqp.Symbol("never"))
     receiver = talk.user.receiver(source, talk.session, name="mine", credit=1)
     found = talk.user.take(receiver)
-    receiver.update(found, amqp.TransactionalState(txn_id, amqp.Accepted()), settled=False)
+    receiver.update(found, spec.TransactionalState(txn_id, amqp.Accepted()), settled=False)
     talk.world.pump()
     receiver.detach()
     talk.world.pump()
@@ -503,7 +504,7 @@ def test_without_its_control_link_a_transaction_is_rolled_back(txn_id: bytes, ta
     (it,) = talk.user.take(receiver)
     sender = talk.user.sender("jobs", session)
     talk.post(txn_id, b"new", link=sender)
-    receiver.update([it], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
+    receiver.update([it], spec.TransactionalState(txn_id, amqp.Accepted()), settled=True)
     talk.world.pump()
     {
         "close": talk.controller.sender.close,
@@ -515,7 +516,7 @@ def test_without_its_control_link_a_transaction_is_rolled_back(txn_id: bytes, ta
     assert not talk.world.hub.model.transactions
     assert talk.state()[0] + talk.state()[1] == 1
     if how != "cut":
-        sender.send(amqp.Message(b"late"), state=amqp.TransactionalState(txn_id))
+        sender.send(amqp.Message(b"late"), state=spec.TransactionalState(txn_id))
         assert talk.user.refused(sender) == "amqp:transaction:unknown-id"
 
 
@@ -529,7 +530,7 @@ def test_without_its_control_link_a_transaction_acquires_nothing_more(txn_id: by
         talk.controller.sender.close()
     else:
         sender = talk.user.sender("jobs", talk.session)
-        sender.begin(amqp.Message(b"one").encode()[:3], state=amqp.TransactionalState(txn_id))
+        sender.begin(amqp.Message(b"one").encode()[:3], state=spec.TransactionalState(txn_id))
         talk.controller.discharge(txn_id)
     talk.world.pump()
     talk.world.put("jobs", b"two")
@@ -542,7 +543,7 @@ def test_without_its_control_link_a_transaction_acquires_nothing_more(txn_id: by
 @pytest.mark.rule("1.0/transactions/posting/partial-discharge")
 def test_a_discharge_with_a_delivery_half_sent_ends_the_control_link(txn_id: bytes, talk: Talk) -> None:
     sender = talk.user.sender("jobs", talk.session)
-    sender.begin(amqp.Message(b"one").encode()[:3], state=amqp.TransactionalState(txn_id))
+    sender.begin(amqp.Message(b"one").encode()[:3], state=spec.TransactionalState(txn_id))
     talk.controller.discharge(txn_id)
     assert talk.user.refused(talk.controller.sender) == ROLLBACK
     assert not talk.world.hub.model.transactions
@@ -550,8 +551,8 @@ def test_a_discharge_with_a_delivery_half_sent_ends_the_control_link(txn_id: byt
 
 def test_the_broker_keeps_what_was_retired_when_a_client_vanishes(txn_id: bytes, talk: Talk) -> None:
     receiver, (one, two, three) = talk.taken(b"one", b"two", b"three")
-    receiver.update([one], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
-    receiver.update([two], amqp.TransactionalState(txn_id, amqp.Rejected()), settled=False)
+    receiver.update([one], spec.TransactionalState(txn_id, amqp.Accepted()), settled=True)
+    receiver.update([two], spec.TransactionalState(txn_id, amqp.Rejected()), settled=False)
     talk.world.pump()
     assert three.body == b"three"
     talk.user.cut()
@@ -568,7 +569,7 @@ def test_what_is_retired_after_a_detach_is_work_of_the_transaction(
     receiver, (one, _) = talk.taken(b"one", b"two", source=source, name="mine")
     receiver.detach()
     talk.world.pump()
-    state = amqp.TransactionalState(txn_id, amqp.Accepted())
+    state = spec.TransactionalState(txn_id, amqp.Accepted())
     talk.session.disposition(True, [one.delivery_id], state, settled)
     assert talk.state() == (0, 2)
     assert (talk.commit if commits else talk.roll_back)(txn_id) == amqp.Accepted()
@@ -582,7 +583,7 @@ def test_what_is_retired_after_a_detach_is_work_of_the_transaction(
 def test_what_was_settled_for_a_transaction_that_is_over_goes_back_with_its_link(txn_id: bytes, talk: Talk) -> None:
     receiver, found = talk.taken(b"1", b"2", b"3")
     talk.commit(txn_id)
-    receiver.update(found[2:], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
+    receiver.update(found[2:], spec.TransactionalState(txn_id, amqp.Accepted()), settled=True)
     assert talk.user.refused(receiver) == "amqp:transaction:unknown-id"
     assert talk.state() == (3, 0)
 
@@ -605,7 +606,7 @@ def test_what_goes_back_and_what_is_posted_take_turns_together_in_a_commit(txn_i
     talk.world.put("jobs", b"back", b"gone")
     found = talk.user.take(links[0])
     assert other.bodies(links[1]) == [b"gone"]
-    state = amqp.TransactionalState(txn_id, amqp.Modified(delivery_failed=True, undeliverable_here=True))
+    state = spec.TransactionalState(txn_id, amqp.Modified(delivery_failed=True, undeliverable_here=True))
     links[0].update(found, state, settled=True)
     for body, priority in ((b"1", 4), (b"2", 4), (b"first", 9)):
         talk.post(txn_id, amqp.Message(body, header=amqp.Header(priority=priority)), settled=True)
@@ -623,7 +624,7 @@ def test_what_was_retired_before_a_detach_is_not_brought_again_after_the_commit(
     """Whatever the next attachment had brought of it again when the transaction was committed."""
     source = (browsing if browses else amqp.Source)("jobs", expiry_policy=amqp.Symbol("session-end"))
     receiver, found = talk.taken(b"1", b"2", b"3", source=source, name="again")
-    receiver.update(found[:2], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=False)
+    receiver.update(found[:2], spec.TransactionalState(txn_id, amqp.Accepted()), settled=False)
     talk.world.pump()
     receiver.detach()
     talk.world.pump()
@@ -643,7 +644,7 @@ def test_transactions_that_are_rolled_back_together_get_nothing_of_each_other(
     txn_id: bytes, talk: Talk, closed: bool
 ) -> None:
     receiver, found = talk.taken(b"1", b"2", b"3")
-    receiver.update(found[:1], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=True)
+    receiver.update(found[:1], spec.TransactionalState(txn_id, amqp.Accepted()), settled=True)
     other = talk.user.receiver("jobs", talk.session)
     other.flow(5, properties={TXN_ID: talk.declare()})
     talk.world.pump()
@@ -662,7 +663,7 @@ def test_a_plain_outcome_behind_a_transactional_one_counts(
 ) -> None:
     """It is said without the transaction, which can't have its own outcome any more: it isn't committed."""
     receiver, (it,) = talk.taken(b"one")
-    said = amqp.TransactionalState(txn_id, amqp.Accepted())
+    said = spec.TransactionalState(txn_id, amqp.Accepted())
     receiver.update([it], said, settled=False)
     receiver.update([it], state, settled=settled)
     talk.state()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 from amqp_sansio.amqp_1_0.codec.conditions import NOT_ALLOWED, NOT_FOUND, RESOURCE_LIMIT_EXCEEDED
 from amqp_sansio.broker import Attachment, Namespace, Node, Peer, Refusal, Step
 from amqp_sansio.broker.nodes import ACCEPTED
@@ -113,7 +114,7 @@ class Space(Namespace):
         self.heard: list[str] = []
         self.deadline: float | None = None
 
-    def find(self, peer: Peer, attach: amqp.Attach) -> Node | None:
+    def find(self, peer: Peer, attach: spec.Attach) -> Node | None:
         terminus: Any = attach.source if attach.role else attach.target
         address = getattr(terminus, "address", None)
         if address == "secret":
@@ -283,9 +284,9 @@ def test_what_is_posted_in_a_transaction_is_there_after_it(world: Here, fail: bo
     user, sender, _ = ends(world)
     controller = user.controller(user.session())
     txn_id = user.declare(controller)
-    state = amqp.TransactionalState(txn_id)
+    state = spec.TransactionalState(txn_id)
     (outcome,) = user.send(sender, b"1", state=state)
-    assert outcome == amqp.TransactionalState(txn_id, amqp.Accepted())
+    assert outcome == spec.TransactionalState(txn_id, amqp.Accepted())
     assert world.space.stack.messages == []
     assert user.discharge(controller, txn_id, fail=fail) == amqp.Accepted()
     assert len(world.space.stack.messages) == (0 if fail else 1)
@@ -296,7 +297,7 @@ def test_a_step_with_a_problem_rolls_the_transaction_back(world: Here) -> None:
     user, sender, _ = ends(world)
     controller = user.controller(user.session())
     txn_id = user.declare(controller)
-    user.send(sender, b"12", b"13", state=amqp.TransactionalState(txn_id))
+    user.send(sender, b"12", b"13", state=spec.TransactionalState(txn_id))
     assert isinstance(user.discharge(controller, txn_id), amqp.Rejected)
     assert world.space.stack.messages == [] and world.space.stack.heard.count("rolled back") == 2
 
@@ -310,7 +311,7 @@ def test_outcomes_in_a_transaction_count_after_it(world: Here, fail: bool, settl
     (delivery,) = user.take(receiver)
     controller = user.controller(user.session())
     txn_id = user.declare(controller)
-    receiver.update([delivery], amqp.TransactionalState(txn_id, amqp.Accepted()), settled=settled)
+    receiver.update([delivery], spec.TransactionalState(txn_id, amqp.Accepted()), settled=settled)
     world.pump()
     assert len(world.space.stack.held) == 1
     user.discharge(controller, txn_id, fail=fail)
@@ -324,7 +325,7 @@ def test_a_node_that_takes_no_part_in_transactions_says_so(world: Here) -> None:
     user, sender, _ = ends(world)
     controller = user.controller(user.session())
     txn_id = user.declare(controller)
-    (outcome,) = user.send(sender, b"1", state=amqp.TransactionalState(txn_id))
+    (outcome,) = user.send(sender, b"1", state=spec.TransactionalState(txn_id))
     assert isinstance(outcome.outcome, amqp.Rejected)
     assert user.discharge(controller, txn_id) == amqp.Accepted()
 

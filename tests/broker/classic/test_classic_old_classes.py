@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import Closed, amqp_0_8
-from amqp_sansio.amqp_0_8 import FileProperties, StreamProperties, TunnelProperties
+from amqp_sansio import Closed
+from amqp_sansio.amqp_0_8 import spec
+from amqp_sansio.amqp_0_8.spec import FileProperties, StreamProperties, TunnelProperties
 from amqp_sansio.amqp_0_9_1 import MethodReceived, Request
 from amqp_sansio.broker.snapshot import dumps, loads
 from tests.kit.hub_classic import Talk, World
@@ -376,5 +377,5 @@ def test_the_class_that_tests(channel: Talk, operation: int, integer: int, text:
     assert (reply.integer_result, reply.string_result) == (integer, text)
     empty = channel.call("test.table", table={}, integer_op=operation, string_op=operation)
     assert (empty.integer_result, empty.string_result) == (0, b"")
-    echo: Any = channel.call("test.content", amqp_0_8.TestProperties(), b"\1\2\xff")
+    echo: Any = channel.call("test.content", spec.TestProperties(), b"\1\2\xff")
     assert (echo.body, echo.method.content_checksum) == (b"\1\2\xff", 258)

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amqp_sansio import amqp_0_8 as old
-from amqp_sansio import amqp_0_9_1 as amqp
 from amqp_sansio._classic.codec.dialect import Dialect, get_dialect
 from amqp_sansio._classic.codec.method import Method
 from amqp_sansio._classic.codec.table import RABBIT, SPEC_0_8, Table
+from amqp_sansio.amqp_0_9_1 import spec
 from amqp_sansio.endpoint import Side
 from amqp_sansio.errors import CodecError
 from tests.kit.captures import everywhere
@@ -114,25 +114,25 @@ def _record_or_refused(dialect: Dialect, kind: type[Method], octets: bytes) -> N
 def test_the_fields_the_fast_paths_rely_on() -> None:
     deliver = ("consumer_tag", "delivery_tag", "redelivered", "exchange", "routing_key")
     publish = ("exchange", "routing_key", "mandatory", "immediate", "ticket")
-    assert (amqp.BasicDeliver.__match_args__, amqp.BasicPublish.__match_args__) == (deliver, publish)
+    assert (spec.BasicDeliver.__match_args__, spec.BasicPublish.__match_args__) == (deliver, publish)
 
 
 @both_rules("wire/shortstr", "wire/integer-order")
 @pytest.mark.rule("0-8/wire/integer-unaligned", "0-9-1/wire/integer-unaligned")
 def test_a_delivery_on_the_wire() -> None:
-    record = amqp.BasicDeliver("ct-1", 0x0102030405060708, True, "amq.direct", "schlüssel")
+    record = spec.BasicDeliver("ct-1", 0x0102030405060708, True, "amq.direct", "schlüssel")
     payload = record.encode(RABBIT)
     assert payload == (
         b"\x00\x3c\x00\x3c\x04ct-1\x01\x02\x03\x04\x05\x06\x07\x08\x01\x0aamq.direct\x0aschl\xc3\xbcssel"
     )
     # At any offset, amid other octets.
     for at in range(4):
-        assert amqp.BasicDeliver.decode(b"\xff" * at + payload + b"\xce", at + 4, at + len(payload), RABBIT) == record
+        assert spec.BasicDeliver.decode(b"\xff" * at + payload + b"\xce", at + 4, at + len(payload), RABBIT) == record
 
 
 @pytest.mark.rule("0-8/wire/longstr", "0-9-1/wire/longstr", "0-8/wire/table-layout")
 def test_long_strings_and_tables_on_the_wire() -> None:
-    record = amqp.ConnectionStart(0, 9, Table({"product": "x"}), b"PLAIN EXTERNAL", b"en_US\x00\xff")
+    record = spec.ConnectionStart(0, 9, Table({"product": "x"}), b"PLAIN EXTERNAL", b"en_US\x00\xff")
     assert record.encode(RABBIT) == (
         b"\x00\x0a\x00\x0a\x00\x09\x00\x00\x00\x0e\x07productS\x00\x00\x00\x01x"
         b"\x00\x00\x00\x0ePLAIN EXTERNAL\x00\x00\x00\x07en_US\x00\xff"
@@ -144,15 +144,15 @@ def test_long_strings_and_tables_on_the_wire() -> None:
 def test_bits_share_an_octet_from_the_lowest_up(place: int) -> None:
     names = ("passive", "durable", "auto_delete", "internal", "no_wait")
     bits: dict[str, Any] = {names[place]: True}
-    record = amqp.ExchangeDeclare("e", "t", **bits)
+    record = spec.ExchangeDeclare("e", "t", **bits)
     payload = record.encode(RABBIT)
     assert payload == b"\x00\x28\x00\x0a\x00\x00\x01e\x01t" + bytes((1 << place,)) + b"\0\0\0\0"
-    assert amqp.ExchangeDeclare.decode(payload, 4, len(payload), RABBIT) == record
+    assert spec.ExchangeDeclare.decode(payload, 4, len(payload), RABBIT) == record
 
 
 def test_a_bit_is_a_bit_whatever_its_truth_is_made_of() -> None:
-    loose: Any = amqp.QueueDeclare
-    assert loose("q", passive=4, durable="yes").encode(RABBIT) == amqp.QueueDeclare(
+    loose: Any = spec.QueueDeclare
+    assert loose("q", passive=4, durable="yes").encode(RABBIT) == spec.QueueDeclare(
         "q", passive=True, durable=True
     ).encode(RABBIT)
 
@@ -160,14 +160,14 @@ def test_a_bit_is_a_bit_whatever_its_truth_is_made_of() -> None:
 @pytest.mark.parametrize(
     ("kind", "octets", "same"),
     [
-        (amqp.BasicAck, b"\0\0\0\0\0\0\0\x05\xff", amqp.BasicAck(5, True)),
-        (amqp.BasicAck, b"\0\0\0\0\0\0\0\x05\x02", amqp.BasicAck(5, False)),
-        (amqp.BasicNack, b"\0\0\0\0\0\0\0\x05\x04", amqp.BasicNack(5)),
-        (old.FileReject, b"\0\0\0\0\0\0\0\x05\x02", old.FileReject(5)),
-        (amqp.ConnectionOpen, b"\x01/\x00\x01", amqp.ConnectionOpen("/")),
-        (amqp.ConnectionOpen, b"\x01/\x02cc\x00", amqp.ConnectionOpen("/")),
-        (amqp.BasicConsume, b"\x00\x09\x01q\x00\x02\0\0\0\0", amqp.BasicConsume("q", no_ack=True)),
-        (amqp.QueueDeclare, b"\0\0\x01q\x20\0\0\0\0", amqp.QueueDeclare("q")),
+        (spec.BasicAck, b"\0\0\0\0\0\0\0\x05\xff", spec.BasicAck(5, True)),
+        (spec.BasicAck, b"\0\0\0\0\0\0\0\x05\x02", spec.BasicAck(5, False)),
+        (spec.BasicNack, b"\0\0\0\0\0\0\0\x05\x04", spec.BasicNack(5)),
+        (old.spec.FileReject, b"\0\0\0\0\0\0\0\x05\x02", old.spec.FileReject(5)),
+        (spec.ConnectionOpen, b"\x01/\x00\x01", spec.ConnectionOpen("/")),
+        (spec.ConnectionOpen, b"\x01/\x02cc\x00", spec.ConnectionOpen("/")),
+        (spec.BasicConsume, b"\x00\x09\x01q\x00\x02\0\0\0\0", spec.BasicConsume("q", no_ack=True)),
+        (spec.QueueDeclare, b"\0\0\x01q\x20\0\0\0\0", spec.QueueDeclare("q")),
     ],
 )
 def test_spare_bits_and_reserved_fields_survive(kind: type[Method], octets: bytes, same: Method) -> None:
@@ -186,7 +186,7 @@ def test_spare_bits_and_reserved_fields_survive(kind: type[Method], octets: byte
 
 def test_octets_that_are_no_utf8_survive_in_short_strings() -> None:
     octets = b"\0\0\x03a\xff\x00\x02\xc3\x28\0"
-    record = amqp.BasicPublish.decode(octets, 0, len(octets), RABBIT)
+    record = spec.BasicPublish.decode(octets, 0, len(octets), RABBIT)
     assert record.exchange.encode("utf-8", "surrogateescape") == b"a\xff\x00"
     assert record.spare is None
     assert record.encode(RABBIT)[4:] == octets
@@ -196,7 +196,7 @@ def test_tables_in_methods_keep_their_octets() -> None:
     # The wire type of each entry, their order and a name that comes twice.
     raw = b"\x01al\0\0\0\0\0\0\0\x01\x01aS\0\0\0\x01\xff\x01bt\x07"
     octets = b"\0\0\x01q\x02" + len(raw).to_bytes(4, "big") + raw
-    record = amqp.QueueDeclare.decode(octets, 0, len(octets), RABBIT)
+    record = spec.QueueDeclare.decode(octets, 0, len(octets), RABBIT)
     assert record.arguments == {"a": "\udcff", "b": True}
     assert record.encode(RABBIT)[4:] == octets
 
@@ -210,22 +210,22 @@ def loosely(kind: Any, *values: Any, **named: Any) -> Method:
 @pytest.mark.parametrize(
     ("record", "words"),
     [
-        (loosely(amqp.BasicPublish, "x" * 256), "basic.publish: exchange is above 255 octets"),
-        (loosely(amqp.BasicPublish, "ü" * 128), "basic.publish: exchange is above 255 octets"),
-        (loosely(amqp.BasicPublish, routing_key="\ud800"), "basic.publish: routing_key can't be"),
-        (loosely(amqp.BasicPublish, b"e"), "basic.publish: exchange can't be b'e'; it's a str"),
-        (loosely(amqp.BasicPublish, None), "basic.publish: exchange can't be None; it's a str"),
-        (loosely(amqp.QueueDeclare, "q", arguments=None), "queue.declare: arguments can't be None"),
-        (loosely(amqp.BasicPublish, ticket=65_536), "basic.publish: ticket can't be 65536; it's an int"),
-        (loosely(amqp.BasicAck, -1), "basic.ack: delivery_tag can't be -1; it's an int of 64 bits"),
-        (loosely(amqp.BasicAck, 2**64), "basic.ack: delivery_tag can't be"),
-        (loosely(amqp.BasicAck, 1.0), "basic.ack: delivery_tag can't be 1.0"),
-        (loosely(amqp.ConnectionTune, heartbeat="60"), "connection.tune: heartbeat can't be '60'"),
-        (loosely(amqp.ConnectionStartOk, response="guest"), "connection.start-ok: response can't be"),
-        (loosely(amqp.ConnectionStartOk, response=5), "connection.start-ok: response can't be"),
-        (loosely(amqp.QueueDeclare, "q", arguments=[("a", 1)]), "queue.declare: arguments can't be"),
+        (loosely(spec.BasicPublish, "x" * 256), "basic.publish: exchange is above 255 octets"),
+        (loosely(spec.BasicPublish, "ü" * 128), "basic.publish: exchange is above 255 octets"),
+        (loosely(spec.BasicPublish, routing_key="\ud800"), "basic.publish: routing_key can't be"),
+        (loosely(spec.BasicPublish, b"e"), "basic.publish: exchange can't be b'e'; it's a str"),
+        (loosely(spec.BasicPublish, None), "basic.publish: exchange can't be None; it's a str"),
+        (loosely(spec.QueueDeclare, "q", arguments=None), "queue.declare: arguments can't be None"),
+        (loosely(spec.BasicPublish, ticket=65_536), "basic.publish: ticket can't be 65536; it's an int"),
+        (loosely(spec.BasicAck, -1), "basic.ack: delivery_tag can't be -1; it's an int of 64 bits"),
+        (loosely(spec.BasicAck, 2**64), "basic.ack: delivery_tag can't be"),
+        (loosely(spec.BasicAck, 1.0), "basic.ack: delivery_tag can't be 1.0"),
+        (loosely(spec.ConnectionTune, heartbeat="60"), "connection.tune: heartbeat can't be '60'"),
+        (loosely(spec.ConnectionStartOk, response="guest"), "connection.start-ok: response can't be"),
+        (loosely(spec.ConnectionStartOk, response=5), "connection.start-ok: response can't be"),
+        (loosely(spec.QueueDeclare, "q", arguments=[("a", 1)]), "queue.declare: arguments can't be"),
         (
-            loosely(amqp.QueueDeclare, "q", arguments={"a": object()}),
+            loosely(spec.QueueDeclare, "q", arguments={"a": object()}),
             "queue.declare: arguments: a table can't hold a object",
         ),
     ],
@@ -240,50 +240,50 @@ def test_a_value_that_does_not_fit_is_named(record: Method, words: str) -> None:
 def test_any_bytes_like_value_is_a_long_string() -> None:
     for response in (bytearray(b"\0u\0p"), memoryview(b"\0u\0p")):
         loose: Any = response
-        expected = amqp.ConnectionStartOk(mechanism="PLAIN", response=b"\0u\0p").encode(RABBIT)
-        assert amqp.ConnectionStartOk(mechanism="PLAIN", response=loose).encode(RABBIT) == expected
+        expected = spec.ConnectionStartOk(mechanism="PLAIN", response=b"\0u\0p").encode(RABBIT)
+        assert spec.ConnectionStartOk(mechanism="PLAIN", response=loose).encode(RABBIT) == expected
 
 
 def test_secrets_are_not_shown() -> None:
-    shown = repr(amqp.ConnectionStartOk(mechanism="PLAIN", response=b"\0guest\0secret"))
+    shown = repr(spec.ConnectionStartOk(mechanism="PLAIN", response=b"\0guest\0secret"))
     assert "secret" not in shown
     assert "response=<13 octets>" in shown
 
 
 def test_what_only_0_8_uses_is_shown_when_it_is_used() -> None:
-    assert "ticket" not in repr(amqp.QueueDeclare("q"))
-    assert "ticket=101" in repr(amqp.QueueDeclare("q", ticket=101))
-    assert amqp.QueueDeclare("q", ticket=101).encode(RABBIT)[4:6] == b"\0\x65"
+    assert "ticket" not in repr(spec.QueueDeclare("q"))
+    assert "ticket=101" in repr(spec.QueueDeclare("q", ticket=101))
+    assert spec.QueueDeclare("q", ticket=101).encode(RABBIT)[4:6] == b"\0\x65"
 
 
 def test_records_match_by_position() -> None:
-    match amqp.QueueDeclareOk("q", 7, 2):
-        case amqp.QueueDeclareOk(queue, messages, consumers):
+    match spec.QueueDeclareOk("q", 7, 2):
+        case spec.QueueDeclareOk(queue, messages, consumers):
             assert (queue, messages, consumers) == ("q", 7, 2)
         case _:
             pytest.fail("a record didn't match its own class")
 
 
 def test_records_are_told_apart() -> None:
-    assert amqp.BasicGet("q") != amqp.BasicGet("p")
-    assert amqp.BasicGet("q") != amqp.QueueUnbind("q")
-    assert amqp.BasicGet("q") != ("q",)
-    assert amqp.QueueDeclare(arguments={"a": [1]}) == amqp.QueueDeclare(arguments=Table({"a": [1]}))
-    assert hash(amqp.QueueDeclare(arguments={"a": [1]})) == hash(amqp.QueueDeclare(arguments=Table({"a": [1]})))
+    assert spec.BasicGet("q") != spec.BasicGet("p")
+    assert spec.BasicGet("q") != spec.QueueUnbind("q")
+    assert spec.BasicGet("q") != ("q",)
+    assert spec.QueueDeclare(arguments={"a": [1]}) == spec.QueueDeclare(arguments=Table({"a": [1]}))
+    assert hash(spec.QueueDeclare(arguments={"a": [1]})) == hash(spec.QueueDeclare(arguments=Table({"a": [1]})))
 
 
 def test_replies_and_senders_of_the_records() -> None:
-    assert (amqp.BasicGetOk, amqp.BasicGetEmpty) == amqp.BasicGet.REPLIES
-    assert amqp.BasicGet.SENT_BY == (Side.CLIENT,)
-    assert amqp.BasicDeliver.SENT_BY == (Side.SERVER,)
-    assert amqp.BasicDeliver.HAS_CONTENT and amqp.BasicPublish.HAS_CONTENT and amqp.BasicGetOk.HAS_CONTENT
-    assert not amqp.BasicGetEmpty.HAS_CONTENT
-    assert (old.ConnectionOpenOk, old.ConnectionRedirect) == old.ConnectionOpen.REPLIES
-    assert (old.FileOpenOk,) == old.FileOpen.REPLIES
-    assert (old.FileStage,) == old.FileOpenOk.REPLIES
-    assert old.FileStage.HAS_CONTENT
-    assert not old.FilePublish.HAS_CONTENT and not old.FileDeliver.HAS_CONTENT
-    assert old.FileReturn.HAS_CONTENT
+    assert (spec.BasicGetOk, spec.BasicGetEmpty) == spec.BasicGet.REPLIES
+    assert spec.BasicGet.SENT_BY == (Side.CLIENT,)
+    assert spec.BasicDeliver.SENT_BY == (Side.SERVER,)
+    assert spec.BasicDeliver.HAS_CONTENT and spec.BasicPublish.HAS_CONTENT and spec.BasicGetOk.HAS_CONTENT
+    assert not spec.BasicGetEmpty.HAS_CONTENT
+    assert (old.spec.ConnectionOpenOk, old.spec.ConnectionRedirect) == old.spec.ConnectionOpen.REPLIES
+    assert (old.spec.FileOpenOk,) == old.spec.FileOpen.REPLIES
+    assert (old.spec.FileStage,) == old.spec.FileOpenOk.REPLIES
+    assert old.spec.FileStage.HAS_CONTENT
+    assert not old.spec.FilePublish.HAS_CONTENT and not old.spec.FileDeliver.HAS_CONTENT
+    assert old.spec.FileReturn.HAS_CONTENT
 
 
 CONSUME = b"\x00\x3c\x00\x14\x00\x00\x01q\x02ct\x00"
@@ -294,18 +294,18 @@ CONSUME_WITH_TABLE = CONSUME + b"\0\0\0\x07\x01aI\0\0\0\x01"
     ("name", "octets"), [("0-8", CONSUME), ("0-8-rabbit", CONSUME), ("0-8-qpid", CONSUME + b"\0\0\0\0")]
 )
 def test_consume_of_0_8_without_arguments_has_a_table_in_one_dialect_only(name: str, octets: bytes) -> None:
-    assert old.BasicConsume("q", "ct").encode(get_dialect(name).tables) == octets
+    assert old.spec.BasicConsume("q", "ct").encode(get_dialect(name).tables) == octets
 
 
 def test_consume_of_0_8_with_arguments_is_written_for_qpid() -> None:
-    given_ = old.BasicConsume("q", "ct", arguments={"a": 1})
+    given_ = old.spec.BasicConsume("q", "ct", arguments={"a": 1})
     assert given_.encode(get_dialect("0-8-qpid").tables) == CONSUME_WITH_TABLE
 
 
 @pytest.mark.parametrize("name", ["0-8", "0-8-rabbit"])
 def test_consume_of_0_8_with_arguments_is_refused_elsewhere(name: str) -> None:
     with pytest.raises(CodecError, match="0-8-qpid"):
-        old.BasicConsume("q", "ct", arguments={"a": 1}).encode(get_dialect(name).tables)
+        old.spec.BasicConsume("q", "ct", arguments={"a": 1}).encode(get_dialect(name).tables)
 
 
 @pytest.mark.parametrize(
@@ -326,12 +326,12 @@ def test_consume_of_0_8_is_read_and_kept_in_both_forms(
 def test_the_test_class_has_an_octet_for_the_operation() -> None:
     payload = b"\x00\x78\x00\x0a\x01\x00\x02\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x04\x02"
     record = get_dialect("0-8").decode_method(payload)
-    assert record == old.TestInteger(1, 2, 3, 4, operation=2)
+    assert record == old.spec.TestInteger(1, 2, 3, 4, operation=2)
     assert record.encode(SPEC_0_8) == payload
 
 
 def test_wide_integers_keep_all_64_bits() -> None:
-    record = old.FileOpen("f", 2**64 - 1)
+    record = old.spec.FileOpen("f", 2**64 - 1)
     assert record.encode(SPEC_0_8) == b"\x00\x46\x00\x28\x01f" + b"\xff" * 8
     assert get_dialect("0-8").decode_method(record.encode(SPEC_0_8)) == record
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqp_sansio import amqp_0_8 as old
 from amqp_sansio._classic.codec.dialect import Dialect, get_dialect
 from amqp_sansio._classic.codec.table import RABBIT, SPEC_0_8, SPEC_0_9_1, Table, Typed
-from amqp_sansio.amqp_0_8 import FileProperties, StreamProperties, TunnelProperties
+from amqp_sansio.amqp_0_8 import spec
+from amqp_sansio.amqp_0_8.spec import FileProperties, StreamProperties, TunnelProperties
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.errors import CodecError
 from tests.kit.captures import everywhere
@@ -283,7 +283,7 @@ def test_the_other_content_classes_of_0_8() -> None:
 @pytest.mark.rule("0-8/wire/content-flags")
 def test_a_class_without_properties_has_flags_all_the_same() -> None:
     kind: Any = get_dialect("0-8").properties[120]
-    assert kind is old.TestProperties
+    assert kind is spec.TestProperties
     assert kind().encode(SPEC_0_8) == b"\0\0"
     kind.from_wire(b"\0\0", SPEC_0_8).check()
     assert kind.from_wire(b"\0\0", SPEC_0_8) == kind()
@@ -301,4 +301,4 @@ def test_a_class_without_properties_has_flags_all_the_same() -> None:
 @pytest.mark.rule("0-8/wire/content-flags")
 def test_a_class_without_properties_has_only_flags(octets: bytes) -> None:
     with pytest.raises(CodecError):
-        old.TestProperties.from_wire(octets, SPEC_0_8).check()
+        spec.TestProperties.from_wire(octets, SPEC_0_8).check()

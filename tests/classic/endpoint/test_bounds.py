@@ -25,7 +25,8 @@ from amqp_sansio import (
 from amqp_sansio._classic.endpoint.connection import Connection
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Delivery, Published
 from amqp_sansio.endpoint import Side
-from amqp_sansio.sasl import SERVER_MECHANISMS, AmqPlain, External, Plain, ScramSha256
+from amqp_sansio.sasl import AmqPlain, External, Plain, ScramSha256
+from amqp_sansio.sasl._registry import SERVER_MECHANISMS
 from tests.kit.driving import OPERATIONS, Operation
 from tests.kit.driving_classic import VERSIONS, Driver
 from tests.kit.facing_classic import Facing

@@ -85,8 +85,8 @@ def test_the_versions_of_the_dialects() -> None:
             assert dialect.version is AMQP_0_9_1
             assert (dialect.version_major, dialect.version_minor) == (0, 9)
             assert dialect.header == b"AMQP\x00\x00\x09\x01"
-    assert default_dialect(AMQP_0_9_1) is new.RABBIT is new.DIALECTS["0-9-1-rabbit"]
-    assert default_dialect(AMQP_0_8) is old.RABBIT
+    assert default_dialect(AMQP_0_9_1) is new.spec.RABBIT is new.spec.DIALECTS["0-9-1-rabbit"]
+    assert default_dialect(AMQP_0_8) is old.spec.RABBIT
     with pytest.raises(ValueError, match="no dialect is called '0-9'"):
         get_dialect("0-9")
 

@@ -6,6 +6,7 @@ from itertools import count
 from typing import Any, Final
 
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.sasl import ClientMechanism, Plain
 from amqp_sansio_asyncio import Recorder
 from tests.interop.brokers.brokerj import BrokerJ
@@ -53,7 +54,7 @@ class Facing:
     def queue(self, wire: Wire010, session: amqp.Session, **options: Any) -> str:
         """Declare a queue; its name."""
         name = self.name("queue")
-        wire.call(session, amqp.QueueDeclare(name, **options))
+        wire.call(session, spec.QueueDeclare(name, **options))
         self.queues.append(name)
         return name
 
@@ -61,13 +62,13 @@ class Facing:
         """Declare a queue and bind it; its name."""
         name = self.queue(wire, session)
         for key in keys:
-            wire.call(session, amqp.ExchangeBind(name, exchange, key))
+            wire.call(session, spec.ExchangeBind(name, exchange, key))
         return name
 
     def exchange(self, wire: Wire010, session: amqp.Session, kind: str, **options: Any) -> str:
         """Declare an exchange; its name."""
         name = self.name("exchange")
-        wire.call(session, amqp.ExchangeDeclare(name, kind, **options))
+        wire.call(session, spec.ExchangeDeclare(name, kind, **options))
         self.exchanges.append(name)
         return name
 
@@ -79,11 +80,11 @@ class Facing:
             return
         wire, session = self.attach()
         for name in self.queues:
-            if wire.call(session, amqp.QueueQuery(name)).queue:
-                wire.call(session, amqp.QueueDelete(name))
+            if wire.call(session, spec.QueueQuery(name)).queue:
+                wire.call(session, spec.QueueDelete(name))
         # The last ones first: they may have those before as their alternate exchange.
         for name in reversed(self.exchanges):
-            wire.call(session, amqp.ExchangeDelete(name))
+            wire.call(session, spec.ExchangeDelete(name))
         wire.close()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from amqp_sansio.amqp_0_9_1 import QueueDeclare
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio_asyncio import connect
 from tests.asyncio.test_connect import *  # noqa: F403
 from tests.kit.asyncio_broker import broker

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from amqp_sansio.amqp_0_9_1 import QueueDeclare
-from amqp_sansio_asyncio import bind_sockets, connect, listening, serve_broker
-from amqp_sansio_asyncio.listening import close_all
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
+from amqp_sansio_asyncio import connect, listening, serve_broker
+from amqp_sansio_asyncio.listening import bind_sockets, close_all
 from tests.kit.asyncio_loops import run
 
 V4 = (socket.AF_INET, socket.SOCK_STREAM, 6, "")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amqp_sansio import AMQP_0_10, Version
-from amqp_sansio.amqp_0_9_1 import QueueDeclare
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio.capture import (
     CaptureDamage,
     ConnectionEnd,

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from amqp_sansio.amqp_0_10 import Command, SequenceSet
+from amqp_sansio.amqp_0_10 import SequenceSet
+from amqp_sansio.amqp_0_10.spec import Command
 from tests.broker import test_hub_cost_of_ids
 from tests.broker.test_hub_cost_of_ids import FEW, KINDS, LARGE, MODES, RECOVERS, TRANSACTED
 

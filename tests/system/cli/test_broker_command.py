@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from amqp_sansio import EndpointClosed, Version, amqp_1_0
-from amqp_sansio.amqp_0_9_1 import ConfirmSelect, QueueDeclare
+from amqp_sansio.amqp_0_9_1.spec import ConfirmSelect, QueueDeclare
 from amqp_sansio.errors import LinkEnded
 from amqp_sansio_sync import connect
 from tests.kit.certificates import Certificates, make_certificates

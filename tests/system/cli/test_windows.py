@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from amqp_sansio.amqp_0_9_1 import QueueDeclare
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio_sync import connect
 from tests.kit.captures import named
 from tests.kit.processes import LIMIT

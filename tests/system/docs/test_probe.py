@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from amqp_sansio_probe import CASES, CLIENT_CASES, json_line
-from amqp_sansio_probe.records import Record
+from amqp_sansio_probe import CASES, CLIENT_CASES
+from amqp_sansio_probe.records import Record, json_line
 from amqp_sansio_probe.verdicts import Verdict
 from tools.docs import probe
 from tools.docs.pages import ROOT

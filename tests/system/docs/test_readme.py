@@ -103,7 +103,7 @@ def test_the_server(capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(block("async for event in connection"), "README.md", "exec"), namespace)
 
     async def talk() -> None:
-        from amqp_sansio.amqp_0_9_1 import QueueDeclare
+        from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
         from amqp_sansio_asyncio import connect
 
         handle = cast("Callable[[ServerConnection], Awaitable[object]]", namespace["handle"])

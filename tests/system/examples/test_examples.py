@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import CloseReport, EndpointClosed
-from amqp_sansio.amqp_0_9_1 import QueueDeclare
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio.capture import Segment, read_segments
 from amqp_sansio.events import By
 from amqp_sansio_asyncio import Recorder, connect, serve

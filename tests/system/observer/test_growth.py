@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Version
-from amqp_sansio.amqp_0_9_1 import Method
+from amqp_sansio.amqp_0_9_1.spec import Method
 from tests.observer.test_growth import (
     CASES_0_10,
     METHODS,

@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from amqp_sansio_probe import Capabilities, ClientCase, ClientRunner, Host, Order, Seen, Unusable, Verdict
+from amqp_sansio_probe import Capabilities, ClientCase, ClientRunner, Verdict
+from amqp_sansio_probe.host import Host
 from amqp_sansio_probe.listening import Accepted
+from amqp_sansio_probe.programs import Order
+from amqp_sansio_probe.verdicts import Seen, Unusable
 from tests.kit.probing import ScriptedClient
 from tests.kit.processes import LIMIT
 

@@ -6,20 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from amqp_sansio.broker import Settings
-from amqp_sansio_probe import (
-    Capabilities,
-    Case,
-    Login,
-    Patience,
-    Runner,
-    Seen,
-    Suite,
-    Talk,
-    Transport,
-    Unusable,
-    Verdict,
-    find_capabilities,
-)
+from amqp_sansio_probe import Capabilities, Case, Login, Patience, Runner, Transport, Verdict, find_capabilities
+from amqp_sansio_probe.case import Suite
+from amqp_sansio_probe.talk import Talk
+from amqp_sansio_probe.verdicts import Seen, Unusable
 from tests.kit.probing import HubServer
 from tests.kit.processes import LIMIT
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from amqp_sansio.amqp_0_9_1 import BasicProperties, QueueDeclare
+from amqp_sansio.amqp_0_9_1 import BasicProperties
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio.errors import AmqpError
 from amqp_sansio_pytest import EmbeddedBroker, NotAsExpected
 from amqp_sansio_sync import connect

@@ -9,8 +9,9 @@ import pytest
 
 import amqp_sansio_asyncio as aio
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Accepted, Version
-from amqp_sansio.amqp_0_8 import QueueDeclare as OldQueueDeclare
-from amqp_sansio.amqp_0_9_1 import BasicProperties, QueueDeclare
+from amqp_sansio.amqp_0_8.spec import QueueDeclare as OldQueueDeclare
+from amqp_sansio.amqp_0_9_1 import BasicProperties
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio.amqp_0_10 import Message as ZeroTenMessage
 from amqp_sansio.amqp_0_10 import MessageProperties
 from amqp_sansio.amqp_1_0 import Accepted as Outcome

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
-from amqp_sansio.amqp_0_9_1 import QueueDeclare, QueueDeclareOk
-from amqp_sansio.amqp_0_10 import QueueQuery
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare, QueueDeclareOk
+from amqp_sansio.amqp_0_10.spec import QueueQuery
 from amqp_sansio.errors import AmqpError, EndpointClosed
 from amqp_sansio.events import CloseReport
 from amqp_sansio_pytest import EmbeddedBroker

@@ -16,7 +16,8 @@ from amqp_sansio.client.amqp_1_0.cbs import SharedAccessKey
 from amqp_sansio.errors import LinkEnded, TokenRefused
 from amqp_sansio_asyncio import connect as connect_asyncio
 from amqp_sansio_azure import AccessRule
-from amqp_sansio_azure.eventhubs import EventHubsNamespace, Retention, partition_of
+from amqp_sansio_azure.eventhubs import EventHubsNamespace, Retention
+from amqp_sansio_azure.eventhubs.partition_keys import partition_of
 from amqp_sansio_pytest import EventHubs
 from amqp_sansio_sync import connect
 

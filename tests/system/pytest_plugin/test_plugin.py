@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from amqp_sansio.amqp_0_9_1 import QueueDeclare
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio_pytest import EmbeddedBroker
 from amqp_sansio_sync import connect
 from tests.kit.rule_runs import ALONE

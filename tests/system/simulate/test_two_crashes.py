@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from amqp_sansio.testing.simulate import Kind, Process, Report, Scene, Schedule, World, explore, replay
+from amqp_sansio.testing.simulate import Kind, Process, Report, Schedule, World, explore, replay
+from amqp_sansio.testing.simulate.exploring import Scene
 from tests.simulate.test_shrinking import MANY
 
 

@@ -11,15 +11,13 @@ from amqp_sansio.client.amqp_0_10.subscription import ReceivedMessage, Subscript
 from amqp_sansio.client.amqp_0_10.transaction import Branch, Transaction
 from amqp_sansio.errors import SessionEnded
 
-from .server import Authenticate, Handler, ServerConnection
+from .server import ServerConnection
 from .session_registry import SessionKeeper
 
 __all__ = [
-    "Authenticate",
     "Branch",
     "ConfigOptions",
     "Connection",
-    "Handler",
     "KeptSessions",
     "ReceivedMessage",
     "SentMessage",

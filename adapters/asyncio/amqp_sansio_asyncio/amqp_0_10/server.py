@@ -7,15 +7,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from amqp_sansio.amqp_0_10 import (
-    CommandReceived,
-    DetachCode,
-    ExecutionError,
-    MessageReceived,
-    SessionClosed,
-    SessionRequested,
-)
+from amqp_sansio.amqp_0_10 import CommandReceived, ExecutionError, MessageReceived, SessionClosed, SessionRequested
 from amqp_sansio.amqp_0_10 import Connection as CoreConnection
+from amqp_sansio.amqp_0_10.spec import DetachCode
 from amqp_sansio.errors import EndpointClosed, LocalProtocolError
 from amqp_sansio.events import CloseReport, Event
 from amqp_sansio.sasl import Credentials

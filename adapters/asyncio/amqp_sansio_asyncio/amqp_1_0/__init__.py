@@ -10,13 +10,11 @@ from amqp_sansio.client.amqp_1_0.session import Session
 from amqp_sansio.client.amqp_1_0.settings import ConfigOptions
 from amqp_sansio.client.amqp_1_0.transaction import Transaction
 
-from .server import Authenticate, Handler, ServerConnection
+from .server import ServerConnection
 
 __all__ = [
-    "Authenticate",
     "ConfigOptions",
     "Connection",
-    "Handler",
     "ReceivedDelivery",
     "Receiver",
     "Requester",

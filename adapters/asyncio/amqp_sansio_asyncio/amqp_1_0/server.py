@@ -17,10 +17,10 @@ from amqp_sansio.sasl import Credentials
 from ..serving import ServedConnection, ServingDriver
 
 if TYPE_CHECKING:
-    from amqp_sansio.amqp_1_0 import Open
     from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
     from amqp_sansio.amqp_1_0 import Sender as CoreSender
     from amqp_sansio.amqp_1_0 import Session as CoreSession
+    from amqp_sansio.amqp_1_0.spec import Open
 
 _VHOST: Final = "vhost:"
 

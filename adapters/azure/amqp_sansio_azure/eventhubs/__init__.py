@@ -12,20 +12,6 @@ from __future__ import annotations
 from .config import load_config
 from .hubs import ConsumerGroup, EventHub
 from .namespace import EventHubsNamespace
-from .partition_keys import hash_of, partition_of
 from .partitions import Partition, Retention
-from .positions import Position, PositionError, parse_position
 
-__all__ = [
-    "ConsumerGroup",
-    "EventHub",
-    "EventHubsNamespace",
-    "Partition",
-    "Position",
-    "PositionError",
-    "Retention",
-    "hash_of",
-    "load_config",
-    "parse_position",
-    "partition_of",
-]
+__all__ = ["ConsumerGroup", "EventHub", "EventHubsNamespace", "Partition", "Retention", "load_config"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from amqp_sansio.amqp_1_0 import Array, Int, Timestamp
+from amqp_sansio.amqp_1_0 import Timestamp
 from amqp_sansio.amqp_1_0.codec.conditions import NOT_IMPLEMENTED, UNAUTHORIZED_ACCESS
+from amqp_sansio.amqp_1_0.spec import Array, Int
 
 from ..requests import HYPHENS, Host, Reply, Request, RequestNode
 

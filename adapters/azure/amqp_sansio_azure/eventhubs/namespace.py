@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from amqp_sansio.amqp_1_0 import Coordinator
 from amqp_sansio.amqp_1_0.codec.conditions import NOT_FOUND, NOT_IMPLEMENTED
+from amqp_sansio.amqp_1_0.spec import Coordinator
 from amqp_sansio.broker.nodes import Refusal
 
 from ..conditions import ARGUMENT_OUT_OF_RANGE
@@ -19,7 +19,7 @@ from .nodes import ConsumerNode, ProducerNode
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from amqp_sansio.amqp_1_0 import Attach
+    from amqp_sansio.amqp_1_0.spec import Attach
     from amqp_sansio.broker.nodes import Attachment, Node, NodeHub, Peer
 
     from .partitions import Retention

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from amqp_sansio.amqp_1_0 import ReceiverSettleMode, SenderSettleMode, Symbol, Timestamp
+from amqp_sansio.amqp_1_0 import Symbol, Timestamp
 from amqp_sansio.amqp_1_0.codec.conditions import INVALID_FIELD, MESSAGE_SIZE_EXCEEDED, STOLEN
+from amqp_sansio.amqp_1_0.spec import ReceiverSettleMode, SenderSettleMode
 from amqp_sansio.broker.nodes import ACCEPTED, Node, Refusal
 
 from ..conditions import ARGUMENT_ERROR

@@ -15,7 +15,7 @@ from amqp_sansio.amqp_1_0 import Described, Symbol
 from ..requests import map_of
 
 if TYPE_CHECKING:
-    from amqp_sansio.amqp_1_0 import Attach
+    from amqp_sansio.amqp_1_0.spec import Attach
 
 OFFSET: Final = "offset"
 SEQUENCE_NUMBER: Final = "sequence-number"

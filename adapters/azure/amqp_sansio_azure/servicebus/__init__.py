@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .namespace import Queue, ServiceBusNamespace
 from .rules import Action, CorrelationFilter, FalseFilter, Rule, RuleError, SqlFilter, TrueFilter
-from .stores import Options, Store
+from .stores import Options
 from .topics import Subscription, Topic
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "RuleError",
     "ServiceBusNamespace",
     "SqlFilter",
-    "Store",
     "Subscription",
     "Topic",
     "TrueFilter",

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID
 
-from amqp_sansio.amqp_1_0 import Accepted, Array, Described, Error, Int, Modified, Rejected, Symbol, Timestamp, ULong
+from amqp_sansio.amqp_1_0 import Accepted, Described, Error, Modified, Rejected, Symbol, Timestamp
 from amqp_sansio.amqp_1_0.codec.conditions import NOT_ALLOWED, NOT_IMPLEMENTED
+from amqp_sansio.amqp_1_0.spec import Array, Int, ULong
 from amqp_sansio.broker.nodes import ACCEPTED, Attachment, Refusal, Step
 
 from ..conditions import ARGUMENT_ERROR, DEAD_LETTER, MESSAGE_NOT_FOUND, SESSION_NOT_FOUND

@@ -7,10 +7,11 @@ from struct import Struct
 from typing import Any, Final
 from uuid import UUID
 
-from amqp_sansio.amqp_1_0 import Data, Int, Message, Symbol
+from amqp_sansio.amqp_1_0 import Data, Message, Symbol
 from amqp_sansio.amqp_1_0.codec.conditions import DECODE_ERROR
 from amqp_sansio.amqp_1_0.codec.encode import encode
 from amqp_sansio.amqp_1_0.codec.message import LenientMessage
+from amqp_sansio.amqp_1_0.spec import Int
 from amqp_sansio.broker.nodes import Refusal
 from amqp_sansio.errors import CodecError
 

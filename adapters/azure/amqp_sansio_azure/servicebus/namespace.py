@@ -19,7 +19,7 @@ from .stores import Options, Store
 from .topics import Subscription, Topic
 
 if TYPE_CHECKING:
-    from amqp_sansio.amqp_1_0 import Attach
+    from amqp_sansio.amqp_1_0.spec import Attach
 
 MANAGEMENT: Final = "/$management"
 DEAD_LETTERS: Final = "/$DeadLetterQueue"

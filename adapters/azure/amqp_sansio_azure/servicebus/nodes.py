@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from amqp_sansio.amqp_1_0 import (
-    Accepted,
-    Described,
-    Error,
-    Modified,
-    ReceiverSettleMode,
-    Rejected,
-    Released,
-    SenderSettleMode,
-    Source,
-    Symbol,
-    ULong,
-)
+from amqp_sansio.amqp_1_0 import Accepted, Described, Error, Modified, Rejected, Released, Source, Symbol
 from amqp_sansio.amqp_1_0.codec.conditions import NOT_ALLOWED, NOT_FOUND
+from amqp_sansio.amqp_1_0.spec import ReceiverSettleMode, SenderSettleMode, ULong
 from amqp_sansio.broker.nodes import ACCEPTED, Attachment, Node, Refusal, Step
 
 from ..conditions import SESSION_LOCK_LOST, TIMEOUT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqp_sansio import Observed
-from amqp_sansio import amqp_0_9_1 as amqp
+from amqp_sansio.amqp_0_9_1 import spec
 
 from ..case import Suite
 from ..talk import Talk
@@ -41,7 +41,7 @@ def _nonzero(talk: Talk) -> Seen:
     variant="get-empty",
 )
 def _get_empty(talk: Talk) -> Seen:
-    talk.say(1, amqp.BasicGet(talk.declare(exclusive=True)))
+    talk.say(1, spec.BasicGet(talk.declare(exclusive=True)))
     return talk.answers("basic.get-empty")
 
 
@@ -53,7 +53,7 @@ def _get_empty(talk: Talk) -> Seen:
 )
 def _order(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
-    talk.call(amqp.BasicConsume(queue, no_ack=True))
+    talk.call(spec.BasicConsume(queue, no_ack=True))
     for number in range(100):
         talk.publish(body=str(number).encode(), routing_key=queue)
     found = [int(each.body or b"-1") for each in _deliveries(talk, 100)]
@@ -70,14 +70,14 @@ def _order(talk: Talk) -> Seen:
 )
 def _window(talk: Talk) -> Seen:
     queue = talk.filled(5)
-    talk.call(amqp.BasicQos(0, 2))
-    talk.call(amqp.BasicConsume(queue))
+    talk.call(spec.BasicQos(0, 2))
+    talk.call(spec.BasicConsume(queue))
     first = _deliveries(talk, 2)
     if len(first) < 2:
         return Seen(Verdict.BREAKS, f"{len(first)} of the 2 messages that are allowed")
     if talk.quiet("basic.deliver") is not None:
         return Seen(Verdict.BREAKS, "a third message before an acknowledgement")
-    talk.say(1, amqp.BasicAck(first[0].content.delivery_tag))
+    talk.say(1, spec.BasicAck(first[0].content.delivery_tag))
     more = len(_deliveries(talk, 1))
     return judged(more, f"2, and {more} after an acknowledgement")
 
@@ -87,8 +87,8 @@ def _window(talk: Talk) -> Seen:
 )
 def _no_ack_window(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
-    talk.call(amqp.BasicQos(0, 1))
-    talk.call(amqp.BasicConsume(queue, no_ack=True))
+    talk.call(spec.BasicQos(0, 1))
+    talk.call(spec.BasicConsume(queue, no_ack=True))
     for _ in range(5):
         talk.publish(routing_key=queue)
     count = len(_deliveries(talk, 5))
@@ -100,8 +100,8 @@ def _no_ack_window(talk: Talk) -> Seen:
 )
 def _tag_in_use(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
-    talk.call(amqp.BasicConsume(queue, "mine"))
-    return talk.refuses(amqp.BasicConsume(queue, "mine"), 530, by=("connection.close",))
+    talk.call(spec.BasicConsume(queue, "mine"))
+    return talk.refuses(spec.BasicConsume(queue, "mine"), 530, by=("connection.close",))
 
 
 @SUITE.on_a_channel(
@@ -113,8 +113,8 @@ def _tag_in_use(talk: Talk) -> Seen:
 def _tag_scope(talk: Talk) -> Seen:
     talk.channel(2)
     queue = talk.declare(exclusive=True)
-    talk.call(amqp.BasicConsume(queue, "mine"))
-    return talk.answers_to(amqp.BasicConsume(queue, "mine"), 2)
+    talk.call(spec.BasicConsume(queue, "mine"))
+    return talk.answers_to(spec.BasicConsume(queue, "mine"), 2)
 
 
 @SUITE.on_a_channel(
@@ -122,7 +122,7 @@ def _tag_scope(talk: Talk) -> Seen:
 )
 def _server_tag(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
-    tags = [talk.call(amqp.BasicConsume(queue)).consumer_tag for _ in range(2)]
+    tags = [talk.call(spec.BasicConsume(queue)).consumer_tag for _ in range(2)]
     return judged(all(tags) and tags[0] != tags[1], ", ".join(tags))
 
 
@@ -135,8 +135,8 @@ def _server_tag(talk: Talk) -> Seen:
 def _exclusive_busy(talk: Talk) -> Seen:
     talk.channel(2)
     queue = talk.declare(exclusive=True)
-    talk.call(amqp.BasicConsume(queue))
-    return talk.refuses(amqp.BasicConsume(queue, exclusive=True), 403, channel=2)
+    talk.call(spec.BasicConsume(queue))
+    return talk.refuses(spec.BasicConsume(queue, exclusive=True), 403, channel=2)
 
 
 @SUITE.on_a_channel(
@@ -145,7 +145,7 @@ def _exclusive_busy(talk: Talk) -> Seen:
 def _sixteen(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
     for count in range(16):
-        seen = talk.answers_to(amqp.BasicConsume(queue))
+        seen = talk.answers_to(spec.BasicConsume(queue))
         if seen.verdict is not Verdict.CONFORMS:
             return Seen(seen.verdict, f"{count} consumers, then {seen.text}")
     return Seen(Verdict.CONFORMS, "16 consumers")
@@ -224,8 +224,8 @@ def _ack_mode(talk: Talk) -> Seen:
         return Seen(Verdict.BREAKS, "no message")
     if talk.get(queue, 2) is not None:
         return Seen(Verdict.BREAKS, "the message is given a second time")
-    talk.say(1, amqp.BasicAck(unit.content.delivery_tag))
-    talk.call(amqp.ChannelClose(200, "done"))
+    talk.say(1, spec.BasicAck(unit.content.delivery_tag))
+    talk.call(spec.ChannelClose(200, "done"))
     gone = talk.get(queue, 2) is None
     return judged(gone, "gone" if gone else "it returns after its acknowledgement")
 
@@ -241,7 +241,7 @@ def _no_ack_mode(talk: Talk) -> Seen:
     queue = talk.filled()
     if talk.get(queue, no_ack=True) is None:
         return Seen(Verdict.BREAKS, "no message")
-    talk.call(amqp.ChannelClose(200, "done"))
+    talk.call(spec.ChannelClose(200, "done"))
     gone = talk.get(queue, 2) is None
     return judged(gone, "gone" if gone else "it returns")
 
@@ -256,7 +256,7 @@ for _tag in (1, 0, 2**63):
         variant=f"tag-{_tag}",
     )
     def _unknown_tag(talk: Talk, tag: int = _tag) -> Seen:
-        talk.say(1, amqp.BasicAck(tag))
+        talk.say(1, spec.BasicAck(tag))
         seen = talk.channel_error(406)
         # The server has to validate a tag that isn't zero.
         return Seen(Verdict.NON_STRICT, seen.text) if not tag and seen.verdict is Verdict.BREAKS else seen
@@ -272,7 +272,7 @@ for _tag in (1, 0, 2**63):
 def _ack_twice(talk: Talk) -> Seen:
     queue = talk.filled()
     talk.get(queue, no_ack=False)
-    talk.say(1, amqp.BasicAck(1), amqp.BasicAck(1))
+    talk.say(1, spec.BasicAck(1), spec.BasicAck(1))
     return talk.channel_error(406)
 
 
@@ -288,8 +288,8 @@ def _multiple(talk: Talk) -> Seen:
     tags = [unit.content.delivery_tag for _ in range(3) if (unit := talk.get(queue, no_ack=False)) is not None]
     if len(tags) < 3:
         return Seen(Verdict.BREAKS, f"{len(tags)} of 3 messages")
-    talk.say(1, amqp.BasicAck(tags[1], multiple=True))
-    talk.call(amqp.ChannelClose(200, "done"))
+    talk.say(1, spec.BasicAck(tags[1], multiple=True))
+    talk.call(spec.ChannelClose(200, "done"))
     back = talk.counts(queue, 1, 2)
     return judged(back, "1 returns" if back else "another number returns")
 
@@ -305,13 +305,13 @@ def _reject(talk: Talk) -> Seen:
     first = talk.get(queue, no_ack=False)
     if first is None:
         return Seen(Verdict.BREAKS, "no message")
-    talk.say(1, amqp.BasicReject(first.content.delivery_tag, True))
+    talk.say(1, spec.BasicReject(first.content.delivery_tag, True))
     if not talk.counts(queue, 1):
         return Seen(Verdict.BREAKS, "it doesn't return")
     again = talk.get(queue, no_ack=False)
     if again is None or not again.content.redelivered:
         return Seen(Verdict.BREAKS, "it returns and isn't marked as redelivered")
-    talk.say(1, amqp.BasicReject(again.content.delivery_tag, False))
+    talk.say(1, spec.BasicReject(again.content.delivery_tag, False))
     left = talk.get(queue)
     return judged(left is None, "gone" if left is None else "it stays")
 
@@ -327,7 +327,7 @@ def _redelivered(talk: Talk) -> Seen:
     first = talk.get(queue, no_ack=False)
     if first is None:
         return Seen(Verdict.BREAKS, "no message")
-    talk.say(1, amqp.BasicReject(first.content.delivery_tag, True))
+    talk.say(1, spec.BasicReject(first.content.delivery_tag, True))
     talk.counts(queue, 1)
     again = talk.get(queue)
     flags = (first.content.redelivered, None if again is None else again.content.redelivered)
@@ -343,10 +343,10 @@ def _redelivered(talk: Talk) -> Seen:
 def _recover(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
     talk.publish(routing_key=queue)
-    talk.call(amqp.BasicConsume(queue))
+    talk.call(spec.BasicConsume(queue))
     if not _deliveries(talk, 1):
         return Seen(Verdict.BREAKS, "no message")
-    answer = talk.answers_to(amqp.BasicRecover(True))
+    answer = talk.answers_to(spec.BasicRecover(True))
     if answer.verdict is not Verdict.CONFORMS:
         return answer
     again = _deliveries(talk, 1)
@@ -364,10 +364,10 @@ def _recover(talk: Talk) -> Seen:
 def _recover_same(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
     talk.publish(routing_key=queue)
-    talk.call(amqp.BasicConsume(queue))
+    talk.call(spec.BasicConsume(queue))
     if not _deliveries(talk, 1):
         return Seen(Verdict.BREAKS, "no message")
-    talk.say(1, amqp.BasicRecover(False))
+    talk.say(1, spec.BasicRecover(False))
     unit = talk.wait(("basic.recover-ok", "basic.deliver"), 1)
     if unit is None or unit.event.endswith(".close"):
         return talk.silence() if unit is None else Seen(Verdict.BREAKS, talk.described(unit))
@@ -382,8 +382,8 @@ def _recover_same(talk: Talk) -> Seen:
 )
 def _cancel(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
-    tag = talk.call(amqp.BasicConsume(queue, no_ack=True)).consumer_tag
-    talk.call(amqp.BasicCancel(tag))
+    tag = talk.call(spec.BasicConsume(queue, no_ack=True)).consumer_tag
+    talk.call(spec.BasicCancel(tag))
     talk.publish(routing_key=queue)
     late = talk.quiet("basic.deliver")
     return judged(late is None, "none" if late is None else "a delivery")
@@ -399,6 +399,6 @@ def _cancel(talk: Talk) -> Seen:
 def _notify(talk: Talk) -> Seen:
     talk.channel(2)
     queue = talk.declare(exclusive=True)
-    talk.call(amqp.BasicConsume(queue))
-    talk.call(amqp.QueueDelete(queue), 2)
+    talk.call(spec.BasicConsume(queue))
+    talk.call(spec.QueueDelete(queue), 2)
     return talk.answers("basic.cancel")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqp_sansio import amqp_0_9_1 as amqp
+from amqp_sansio.amqp_0_9_1 import spec
 
 from ..case import Suite
 from ..talk import Talk
@@ -17,7 +17,7 @@ SUITE: Final = Suite(Talk)
     "channel.open/already-open", "must", "An open channel isn't opened again: 504.", "connection.close 504"
 )
 def _open_twice(talk: Talk) -> Seen:
-    talk.say(1, amqp.ChannelOpen())
+    talk.say(1, spec.ChannelOpen())
     return talk.connection_error(504)
 
 
@@ -29,10 +29,10 @@ def _open_twice(talk: Talk) -> Seen:
     variant="close-and-open-again",
 )
 def _reopen(talk: Talk) -> Seen:
-    closed = talk.answers_to(amqp.ChannelClose(200, "done"))
+    closed = talk.answers_to(spec.ChannelClose(200, "done"))
     if closed.verdict is not Verdict.CONFORMS:
         return closed
-    return talk.answers_to(amqp.ChannelOpen())
+    return talk.answers_to(spec.ChannelOpen())
 
 
 @SUITE.on_a_channel(
@@ -44,11 +44,11 @@ def _reopen(talk: Talk) -> Seen:
 def _discard(talk: Talk) -> Seen:
     talk.channel(2)
     name = talk.names.queue()
-    talk.say(1, amqp.QueueDeclare(talk.names.queue(), passive=True), amqp.QueueDeclare(name, durable=True))
+    talk.say(1, spec.QueueDeclare(talk.names.queue(), passive=True), spec.QueueDeclare(name, durable=True))
     seen = talk.channel_error(404)
     if seen.verdict is not Verdict.CONFORMS:
         return Seen(Verdict.INCONCLUSIVE, f"no close to discard after: {seen.text}")
-    return talk.refuses(amqp.QueueDeclare(name, passive=True), 404, channel=2)
+    return talk.refuses(spec.QueueDeclare(name, passive=True), 404, channel=2)
 
 
 for _variant, _active in (("stop", False), ("start", True)):
@@ -61,7 +61,7 @@ for _variant, _active in (("stop", False), ("start", True)):
         variant=_variant,
     )
     def _flow(talk: Talk, active: bool = _active) -> Seen:
-        talk.say(1, amqp.ChannelFlow(active))
+        talk.say(1, spec.ChannelFlow(active))
         unit = talk.wait(("channel.flow-ok",), 1)
         if unit is None or unit.event != "channel.flow-ok":
             return talk.silence() if unit is None else Seen(Verdict.BREAKS, talk.described(unit))
@@ -79,7 +79,7 @@ def _requeue(talk: Talk) -> Seen:
     talk.channel(2)
     queue = talk.filled()
     talk.get(queue, no_ack=False)
-    talk.call(amqp.ChannelClose(200, "done"))
+    talk.call(spec.ChannelClose(200, "done"))
     if not talk.counts(queue, 1, 2):
         return Seen(Verdict.BREAKS, "the message doesn't return")
     unit = talk.get(queue, 2)
@@ -98,4 +98,4 @@ def _requeue(talk: Talk) -> Seen:
 def _visible(talk: Talk) -> Seen:
     other = talk.another()
     queue = talk.declare(durable=True)
-    return other.answers_to(amqp.QueueDeclare(queue, passive=True))
+    return other.answers_to(spec.QueueDeclare(queue, passive=True))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from amqp_sansio import amqp_0_8 as amqp
+from amqp_sansio.amqp_0_8 import spec
 
 from ..case import Suite
 from ..talk import BODY, CONTENT_HEADER, HEARTBEAT, METHOD, Talk08, frame, header_frame, method_frame
@@ -21,7 +22,7 @@ _DECLARE: Final = ("0-8/declare",)
 _BY_CONNECTION: Final = ("connection.close",)
 _BY_CHANNEL: Final = ("channel.close",)
 
-Making: TypeAlias = Callable[[Talk08], amqp.RequestMethod[Any]]
+Making: TypeAlias = Callable[[Talk08], spec.RequestMethod[Any]]
 
 # Headers and frames.
 
@@ -92,7 +93,7 @@ def _proposes(talk: Talk08) -> Seen:
 
 
 for _variant, _octets in (
-    ("method", frame(METHOD, 1, amqp.BasicQos(0, 1).encode(amqp.SPEC.tables), b"\x00")),
+    ("method", frame(METHOD, 1, spec.BasicQos(0, 1).encode(spec.SPEC.tables), b"\x00")),
     ("heartbeat", frame(HEARTBEAT, 0, b"", b"\x00")),
 ):
 
@@ -121,7 +122,7 @@ def _oversize(talk: Talk08) -> Seen:
     talk.login(frame_max=4_096)
     talk.channel()
     size = 8_192
-    start = method_frame(1, talk.ticketed(1, amqp.BasicPublish(routing_key="nobody"))) + header_frame(1, size)
+    start = method_frame(1, talk.ticketed(1, spec.BasicPublish(routing_key="nobody"))) + header_frame(1, size)
     talk.send(start + frame(BODY, 1, bytes(size)))
     return talk.connection_error(501, silent=True)
 
@@ -144,7 +145,7 @@ def _heartbeat(talk: Talk08) -> Seen:
     variant="method-for-header",
 )
 def _incomplete(talk: Talk08) -> Seen:
-    talk.say(1, amqp.BasicPublish(routing_key="nobody"), amqp.BasicQos(0, 1))
+    talk.say(1, spec.BasicPublish(routing_key="nobody"), spec.BasicQos(0, 1))
     return talk.connection_error(505, 501)
 
 
@@ -157,7 +158,7 @@ def _incomplete(talk: Talk08) -> Seen:
     may_harm=True,
 )
 def _no_header(talk: Talk08) -> Seen:
-    talk.send(method_frame(1, talk.ticketed(1, amqp.BasicPublish(routing_key="nobody"))) + frame(BODY, 1, b"hello"))
+    talk.send(method_frame(1, talk.ticketed(1, spec.BasicPublish(routing_key="nobody"))) + frame(BODY, 1, b"hello"))
     return talk.connection_error(505, 501)
 
 
@@ -166,7 +167,7 @@ def _no_header(talk: Talk08) -> Seen:
 )
 def _class(talk: Talk08) -> Seen:
     talk.send(
-        method_frame(1, talk.ticketed(1, amqp.BasicPublish(routing_key="nobody"))) + header_frame(1, 0, class_id=61)
+        method_frame(1, talk.ticketed(1, spec.BasicPublish(routing_key="nobody"))) + header_frame(1, 0, class_id=61)
     )
     return talk.connection_error(501, 505)
 
@@ -188,7 +189,7 @@ def _zero(talk: Talk08) -> Seen:
 )
 def _join(talk: Talk08) -> Seen:
     queue = talk.declare(exclusive=True)
-    start = method_frame(1, talk.ticketed(1, amqp.BasicPublish(routing_key=queue))) + header_frame(1, 5)
+    start = method_frame(1, talk.ticketed(1, spec.BasicPublish(routing_key=queue))) + header_frame(1, 5)
     talk.send(start + b"".join([frame(BODY, 1, bytes([octet])) for octet in b"hello"]))
     return _comes_back(talk, queue, b"hello")
 
@@ -237,8 +238,8 @@ def _properties(talk: Talk08) -> Seen:
         "app_id": "a",
     }
     about = amqp.BasicProperties(**fields)
-    octets = struct.pack(">HHQ", 60, 0, 5) + about.encode(amqp.SPEC.tables)
-    start = method_frame(1, talk.ticketed(1, amqp.BasicPublish(routing_key=queue))) + frame(CONTENT_HEADER, 1, octets)
+    octets = struct.pack(">HHQ", 60, 0, 5) + about.encode(spec.SPEC.tables)
+    start = method_frame(1, talk.ticketed(1, spec.BasicPublish(routing_key=queue))) + frame(CONTENT_HEADER, 1, octets)
     talk.send(start + frame(BODY, 1, b"hello"))
     talk.counts(queue, 1)
     unit = talk.get(queue)
@@ -269,7 +270,7 @@ def _length(talk: Talk08) -> Seen:
 @SUITE.on_a_channel("connection.close/handshake", "note", "connection.close is answered.", "connection.close-ok")
 def _close(talk: Talk08) -> Seen:
     talk.is_over = True
-    seen = talk.answers_to(amqp.ConnectionClose(200, "done"), 0)
+    seen = talk.answers_to(spec.ConnectionClose(200, "done"), 0)
     talk.said_goodbye = seen.verdict is Verdict.CONFORMS
     return seen
 
@@ -278,7 +279,7 @@ def _close(talk: Talk08) -> Seen:
     "channel.open/already-open", "must", "A channel is opened once.", "connection.close 504, or an error of the channel"
 )
 def _twice(talk: Talk08) -> Seen:
-    talk.say(1, amqp.ChannelOpen())
+    talk.say(1, spec.ChannelOpen())
     unit = talk.wait(("channel.open-ok",), 1)
     if unit is None:
         return talk.silence() if not talk.has_ended else Seen(Verdict.UNCLEAN, talk.ending())
@@ -288,20 +289,20 @@ def _twice(talk: Talk08) -> Seen:
 
 @SUITE.on_a_channel("channel.flow/react", "should", "channel.flow is answered.", "channel.flow-ok")
 def _flow(talk: Talk08) -> Seen:
-    return talk.answers_to(amqp.ChannelFlow(True))
+    return talk.answers_to(spec.ChannelFlow(True))
 
 
 @SUITE.on_a_channel(
     "channel.close/discard", "must", "A channel can be opened again behind its close.", "channel.open-ok"
 )
 def _again(talk: Talk08) -> Seen:
-    talk.call(amqp.ChannelClose(200, "done"))
-    return talk.answers_to(amqp.ChannelOpen())
+    talk.call(spec.ChannelClose(200, "done"))
+    return talk.answers_to(spec.ChannelOpen())
 
 
 @SUITE.on_a_channel("access.request/data-realm", "must", "There is a realm /data.", "access.request-ok, active, for it")
 def _realm(talk: Talk08) -> Seen:
-    return talk.answers_to(amqp.AccessRequest("/data", active=True, write=True, read=True))
+    return talk.answers_to(spec.AccessRequest("/data", active=True, write=True, read=True))
 
 
 @SUITE.on_a_channel(
@@ -311,7 +312,7 @@ def _realm(talk: Talk08) -> Seen:
     "channel.close 402; giving access to it isn't strict",
 )
 def _no_realm(talk: Talk08) -> Seen:
-    seen = talk.refuses(amqp.AccessRequest("/data/probe-none", active=True), 402)
+    seen = talk.refuses(spec.AccessRequest("/data/probe-none", active=True), 402)
     # Realms have gone from 0-9 on: a server of both knows one.
     return Seen(Verdict.NON_STRICT, seen.text) if seen.verdict is Verdict.BREAKS else seen
 
@@ -323,7 +324,7 @@ def _no_realm(talk: Talk08) -> Seen:
     "connection.close 403; giving access to it isn't strict",
 )
 def _prefix(talk: Talk08) -> Seen:
-    seen = talk.refuses(amqp.AccessRequest("probe", active=True), 403, by=_BY_CONNECTION)
+    seen = talk.refuses(spec.AccessRequest("probe", active=True), 403, by=_BY_CONNECTION)
     return Seen(Verdict.NON_STRICT, seen.text) if seen.verdict is Verdict.BREAKS else seen
 
 
@@ -334,7 +335,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "exchange.declare/amq-prefix",
         "must",
         "Names that begin with amq. are the server's.",
-        lambda talk: amqp.ExchangeDeclare(talk.names.exchange("amq."), "direct"),
+        lambda talk: spec.ExchangeDeclare(talk.names.exchange("amq."), "direct"),
         (403,),
         _BY_CHANNEL,
     ),
@@ -342,7 +343,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "exchange.declare/type-mismatch",
         "must",
         "An exchange can't be declared again with another type.",
-        lambda talk: amqp.ExchangeDeclare(talk.exchange("direct"), "fanout"),
+        lambda talk: spec.ExchangeDeclare(talk.exchange("direct"), "fanout"),
         (507, 530),
         _BY_CONNECTION,
     ),
@@ -350,7 +351,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "exchange.declare/type-unknown",
         "must",
         "A type that the server hasn't is refused.",
-        lambda talk: amqp.ExchangeDeclare(talk.names.exchange(), "x-none"),
+        lambda talk: spec.ExchangeDeclare(talk.names.exchange(), "x-none"),
         (503,),
         _BY_CONNECTION,
     ),
@@ -358,7 +359,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "exchange.declare/passive-not-found",
         "must",
         "A passive declare of an exchange that isn't there is refused.",
-        lambda talk: amqp.ExchangeDeclare(talk.names.exchange(), "direct", passive=True),
+        lambda talk: spec.ExchangeDeclare(talk.names.exchange(), "direct", passive=True),
         (404,),
         _BY_CHANNEL,
     ),
@@ -366,7 +367,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "exchange.delete/not-found",
         "must",
         "An exchange that isn't there can't be deleted.",
-        lambda talk: amqp.ExchangeDelete(talk.names.exchange()),
+        lambda talk: spec.ExchangeDelete(talk.names.exchange()),
         (404,),
         _BY_CHANNEL,
     ),
@@ -374,7 +375,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "exchange.delete/if-unused-in-use",
         "should",
         "With if-unused, an exchange that has bindings stays.",
-        lambda talk: amqp.ExchangeDelete(_bound(talk)[1], True),
+        lambda talk: spec.ExchangeDelete(_bound(talk)[1], True),
         (405, 406, 530),
         _BY_CHANNEL,
     ),
@@ -382,7 +383,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "queue.declare/amq-prefix",
         "must",
         "Names that begin with amq. are the server's.",
-        lambda talk: amqp.QueueDeclare(talk.names.queue("amq.")),
+        lambda talk: spec.QueueDeclare(talk.names.queue("amq.")),
         (403,),
         _BY_CONNECTION,
     ),
@@ -390,7 +391,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "queue.declare/passive-not-found",
         "must",
         "A passive declare of a queue that isn't there is refused.",
-        lambda talk: amqp.QueueDeclare(talk.names.queue(), passive=True),
+        lambda talk: spec.QueueDeclare(talk.names.queue(), passive=True),
         (404,),
         _BY_CHANNEL,
     ),
@@ -398,7 +399,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "queue.bind/queue-not-found",
         "must",
         "A queue that isn't there can't be bound.",
-        lambda talk: amqp.QueueBind(talk.names.queue(), "amq.direct", "k"),
+        lambda talk: spec.QueueBind(talk.names.queue(), "amq.direct", "k"),
         (404,),
         _BY_CHANNEL,
     ),
@@ -406,7 +407,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "queue.bind/exchange-not-found",
         "must",
         "Nothing can be bound to an exchange that isn't there.",
-        lambda talk: amqp.QueueBind(talk.declare(exclusive=True), talk.names.exchange(), "k"),
+        lambda talk: spec.QueueBind(talk.declare(exclusive=True), talk.names.exchange(), "k"),
         (404,),
         _BY_CHANNEL,
     ),
@@ -414,7 +415,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "queue.bind/no-current-queue",
         "must",
         "Binding no queue needs one that was declared before on the channel.",
-        lambda talk: amqp.QueueBind("", "amq.direct", "k"),
+        lambda talk: spec.QueueBind("", "amq.direct", "k"),
         (530,),
         _BY_CONNECTION,
     ),
@@ -422,7 +423,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "queue.purge/no-current-queue",
         "must",
         "Purging no queue needs one that was declared before on the channel.",
-        lambda talk: amqp.QueuePurge(""),
+        lambda talk: spec.QueuePurge(""),
         (530,),
         _BY_CONNECTION,
     ),
@@ -430,7 +431,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "queue.purge/not-found",
         "must",
         "A queue that isn't there can't be purged.",
-        lambda talk: amqp.QueuePurge(talk.names.queue()),
+        lambda talk: spec.QueuePurge(talk.names.queue()),
         (404,),
         _BY_CHANNEL,
     ),
@@ -438,7 +439,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "queue.delete/no-current-queue",
         "must",
         "Deleting no queue needs one that was declared before on the channel.",
-        lambda talk: amqp.QueueDelete(""),
+        lambda talk: spec.QueueDelete(""),
         (530,),
         _BY_CONNECTION,
     ),
@@ -446,7 +447,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "queue.delete/not-found",
         "must",
         "A queue that isn't there can't be deleted.",
-        lambda talk: amqp.QueueDelete(talk.names.queue()),
+        lambda talk: spec.QueueDelete(talk.names.queue()),
         (404,),
         _BY_CHANNEL,
     ),
@@ -454,7 +455,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "queue.delete/if-unused",
         "must",
         "With if-unused, a queue that has a consumer stays.",
-        lambda talk: amqp.QueueDelete(_consumed(talk), if_unused=True),
+        lambda talk: spec.QueueDelete(_consumed(talk), if_unused=True),
         (405, 406, 530),
         _BY_CHANNEL,
     ),
@@ -462,7 +463,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "queue.delete/if-empty",
         "note",
         "With if-empty, a queue that has messages stays.",
-        lambda talk: amqp.QueueDelete(talk.filled(), if_empty=True),
+        lambda talk: spec.QueueDelete(talk.filled(), if_empty=True),
         (405, 406, 530),
         _BY_CHANNEL,
     ),
@@ -470,7 +471,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "basic.consume/no-current-queue",
         "must",
         "Consuming from no queue needs one that was declared before on the channel.",
-        lambda talk: amqp.BasicConsume(""),
+        lambda talk: spec.BasicConsume(""),
         (530,),
         _BY_CONNECTION,
     ),
@@ -478,7 +479,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "basic.consume/tag-in-use",
         "must",
         "A consumer's tag is used once on a channel.",
-        lambda talk: amqp.BasicConsume(_consumed(talk), "tag"),
+        lambda talk: spec.BasicConsume(_consumed(talk), "tag"),
         (530,),
         _BY_CONNECTION,
     ),
@@ -486,7 +487,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "basic.get/no-current-queue",
         "must",
         "Getting from no queue needs one that was declared before on the channel.",
-        lambda talk: amqp.BasicGet(""),
+        lambda talk: spec.BasicGet(""),
         (530,),
         _BY_CONNECTION,
     ),
@@ -494,7 +495,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "tx.commit/fail",
         "note",
         "Nothing can be committed on a channel that isn't transactional.",
-        lambda talk: amqp.TxCommit(),
+        lambda talk: spec.TxCommit(),
         (406, 503, 530),
         _BY_CHANNEL,
     ),
@@ -502,7 +503,7 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
         "tx.rollback/fail",
         "note",
         "Nothing can be rolled back on a channel that isn't transactional.",
-        lambda talk: amqp.TxRollback(),
+        lambda talk: spec.TxRollback(),
         (406, 503, 530),
         _BY_CHANNEL,
     ),
@@ -511,13 +512,13 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...], tuple[str, 
 
 def _bound(talk: Talk08) -> tuple[str, str]:
     queue, exchange = talk.declare(exclusive=True), talk.exchange("direct")
-    talk.call(amqp.QueueBind(queue, exchange, "k"))
+    talk.call(spec.QueueBind(queue, exchange, "k"))
     return queue, exchange
 
 
 def _consumed(talk: Talk08) -> str:
     queue = talk.declare(exclusive=True)
-    talk.call(amqp.BasicConsume(queue, "tag"))
+    talk.call(spec.BasicConsume(queue, "tag"))
     return queue
 
 
@@ -546,14 +547,14 @@ for _kind in ("direct", "fanout"):
         needs=_DECLARE,
     )
     def _has(talk: Talk08, kind: str = _kind) -> Seen:
-        return talk.answers_to(amqp.ExchangeDeclare(talk.names.exchange(), kind))
+        return talk.answers_to(spec.ExchangeDeclare(talk.names.exchange(), kind))
 
 
 @SUITE.on_a_channel(
     "exchange/topic", "should", "A server has exchanges of the type topic.", "exchange.declare-ok", needs=_DECLARE
 )
 def _topic(talk: Talk08) -> Seen:
-    return talk.answers_to(amqp.ExchangeDeclare(talk.names.exchange(), "topic"))
+    return talk.answers_to(spec.ExchangeDeclare(talk.names.exchange(), "topic"))
 
 
 @SUITE.on_a_channel(
@@ -573,7 +574,7 @@ def _default(talk: Talk08) -> Seen:
     "queue.declare/server-named", "must", "A queue without a name gets a unique one.", "two names", needs=_DECLARE
 )
 def _named(talk: Talk08) -> Seen:
-    names = [talk.call(amqp.QueueDeclare(exclusive=True)).queue for _ in range(2)]
+    names = [talk.call(spec.QueueDeclare(exclusive=True)).queue for _ in range(2)]
     fine = all(names) and names[0] != names[1]
     return judged(fine, ", ".join(names))
 
@@ -586,7 +587,7 @@ def _named(talk: Talk08) -> Seen:
     needs=_DECLARE,
 )
 def _durable(talk: Talk08) -> Seen:
-    return talk.answers_to(amqp.QueueDeclare(talk.names.queue(), durable=True))
+    return talk.answers_to(spec.QueueDeclare(talk.names.queue(), durable=True))
 
 
 @SUITE.on_a_channel(
@@ -599,14 +600,14 @@ def _durable(talk: Talk08) -> Seen:
 def _exclusive(talk: Talk08) -> Seen:
     queue = talk.declare(exclusive=True)
     other = talk.another()
-    return other.refuses(amqp.QueueDeclare(queue, passive=True), 405)
+    return other.refuses(spec.QueueDeclare(queue, passive=True), 405)
 
 
 @SUITE.on_a_channel(
     "queue.declare-ok/count-zero-new", "note", "A new queue has no messages.", "a count of 0", needs=_DECLARE
 )
 def _new(talk: Talk08) -> Seen:
-    count = talk.call(amqp.QueueDeclare(talk.names.queue(), exclusive=True)).message_count
+    count = talk.call(spec.QueueDeclare(talk.names.queue(), exclusive=True)).message_count
     return Seen(Verdict.BREAKS if count else Verdict.CONFORMS, f"messages: {count}")
 
 
@@ -619,7 +620,7 @@ def _new(talk: Talk08) -> Seen:
 )
 def _duplicate(talk: Talk08) -> Seen:
     queue, exchange = _bound(talk)
-    talk.call(amqp.QueueBind(queue, exchange, "k"))
+    talk.call(spec.QueueBind(queue, exchange, "k"))
     talk.publish(exchange=exchange, routing_key="k")
     return talk.holds_one(queue)
 
@@ -627,7 +628,7 @@ def _duplicate(talk: Talk08) -> Seen:
 @SUITE.on_a_channel("queue.purge/empties", "must", "Purging empties a queue.", "no message", needs=_DECLARE)
 def _purged(talk: Talk08) -> Seen:
     queue = talk.filled(2)
-    talk.call(amqp.QueuePurge(queue))
+    talk.call(spec.QueuePurge(queue))
     count = talk.ready(queue)
     return Seen(Verdict.BREAKS if count else Verdict.CONFORMS, f"messages: {count}")
 
@@ -686,7 +687,7 @@ def _tag(talk: Talk08) -> Seen:
     needs=_DECLARE,
 )
 def _ack(talk: Talk08) -> Seen:
-    talk.say(1, amqp.BasicAck(77))
+    talk.say(1, spec.BasicAck(77))
     return talk.channel_error(406, 404)
 
 
@@ -699,8 +700,8 @@ def _ack(talk: Talk08) -> Seen:
 )
 def _window(talk: Talk08) -> Seen:
     queue = talk.filled(5)
-    talk.call(amqp.BasicQos(0, 2, False))
-    talk.call(amqp.BasicConsume(queue, "tag"))
+    talk.call(spec.BasicQos(0, 2, False))
+    talk.call(spec.BasicConsume(queue, "tag"))
     for _ in range(2):
         talk.take("basic.deliver", 1)
     unit = talk.quiet("basic.deliver")
@@ -719,8 +720,8 @@ def _acks(talk: Talk08) -> Seen:
     talk.channel(2)
     first = talk.get(queue, 2, no_ack=False)
     talk.get(queue, 2, no_ack=False)
-    talk.say(2, amqp.BasicAck(1 if first is None else first.content.delivery_tag))
-    talk.call(amqp.ChannelClose(200, "done"), 2)
+    talk.say(2, spec.BasicAck(1 if first is None else first.content.delivery_tag))
+    talk.call(spec.ChannelClose(200, "done"), 2)
     return talk.holds_one(queue)
 
 
@@ -733,9 +734,9 @@ def _acks(talk: Talk08) -> Seen:
 )
 def _recover(talk: Talk08) -> Seen:
     queue = talk.filled(1)
-    talk.call(amqp.BasicConsume(queue, "tag"))
+    talk.call(spec.BasicConsume(queue, "tag"))
     talk.take("basic.deliver", 1)
-    talk.say(1, amqp.BasicRecover(True))
+    talk.say(1, spec.BasicRecover(True))
     unit = talk.wait(("basic.deliver",), 1)
     if unit is None:
         return talk.silence()
@@ -750,7 +751,7 @@ def _recover(talk: Talk08) -> Seen:
 )
 def _cancel(talk: Talk08) -> Seen:
     queue = _consumed(talk)
-    talk.call(amqp.BasicCancel("tag"))
+    talk.call(spec.BasicCancel("tag"))
     talk.publish(routing_key=queue)
     unit = talk.quiet("basic.deliver")
     return judged(unit is None, talk.described(unit))
@@ -765,11 +766,11 @@ def _cancel(talk: Talk08) -> Seen:
 )
 def _commit(talk: Talk08) -> Seen:
     queue = talk.declare(exclusive=True)
-    talk.call(amqp.TxSelect())
+    talk.call(spec.TxSelect())
     talk.publish(routing_key=queue)
     talk.rest()
     early = talk.ready(queue)
-    talk.call(amqp.TxCommit())
+    talk.call(spec.TxCommit())
     fine = talk.counts(queue, 1) and early == 0
     return judged(fine, f"messages: {early} before")
 
@@ -783,10 +784,10 @@ def _commit(talk: Talk08) -> Seen:
 )
 def _rollback(talk: Talk08) -> Seen:
     queue = talk.declare(exclusive=True)
-    talk.call(amqp.TxSelect())
+    talk.call(spec.TxSelect())
     talk.publish(routing_key=queue)
-    talk.call(amqp.TxRollback())
-    talk.call(amqp.TxCommit())
+    talk.call(spec.TxRollback())
+    talk.call(spec.TxCommit())
     talk.rest()
     count = talk.ready(queue)
     return Seen(Verdict.BREAKS if count else Verdict.CONFORMS, f"messages: {count}")
@@ -809,7 +810,7 @@ def _deep(talk: Talk08) -> Seen:
         table = struct.pack(">I", len(table) + 3) + b"\x01aF" + table
     about = struct.pack(">HHQH", 60, 0, 0, 0x2000) + table
     talk.send(
-        method_frame(1, talk.ticketed(1, amqp.BasicPublish(routing_key="nobody"))) + frame(CONTENT_HEADER, 1, about)
+        method_frame(1, talk.ticketed(1, spec.BasicPublish(routing_key="nobody"))) + frame(CONTENT_HEADER, 1, about)
     )
     talk.is_judged = False
     unit = talk.wait(("basic.return",), 1, 2.0)
@@ -825,25 +826,25 @@ _ANSWERED: Final[tuple[tuple[str, str, str, Making], ...]] = (
         "exchange.declare/durable-both",
         "must",
         "A server has durable and transient exchanges.",
-        lambda talk: amqp.ExchangeDeclare(talk.names.exchange(), "direct", durable=True),
+        lambda talk: spec.ExchangeDeclare(talk.names.exchange(), "direct", durable=True),
     ),
     (
         "exchange.direct/two-instances",
         "must",
         "There is an exchange amq.direct.",
-        lambda talk: amqp.ExchangeDeclare("amq.direct", "direct", passive=True),
+        lambda talk: spec.ExchangeDeclare("amq.direct", "direct", passive=True),
     ),
     (
         "queue.declare/exclusive-both",
         "must",
         "A server has exclusive and shared queues.",
-        lambda talk: amqp.QueueDeclare(talk.names.queue(), exclusive=True),
+        lambda talk: spec.QueueDeclare(talk.names.queue(), exclusive=True),
     ),
     (
         "queue.declare/arguments-ignored-if-passive",
         "note",
         "A passive declare doesn't look at the arguments.",
-        lambda talk: amqp.QueueDeclare(
+        lambda talk: spec.QueueDeclare(
             talk.declare(exclusive=True), passive=True, arguments=amqp.Table({"probe": "1"})
         ),
     ),
@@ -851,13 +852,13 @@ _ANSWERED: Final[tuple[tuple[str, str, str, Making], ...]] = (
         "queue.declare/current-queue",
         "note",
         "The last queue that was declared on a channel is meant by no name.",
-        lambda talk: amqp.QueuePurge("" if talk.declare(exclusive=True) else "none"),
+        lambda talk: spec.QueuePurge("" if talk.declare(exclusive=True) else "none"),
     ),
     (
         "exchange.delete/if-unused-only",
         "should",
         "With if-unused, an exchange without bindings is deleted.",
-        lambda talk: amqp.ExchangeDelete(talk.exchange("direct"), True),
+        lambda talk: spec.ExchangeDelete(talk.exchange("direct"), True),
     ),
 )
 
@@ -873,7 +874,7 @@ for _rule, _level, _clause, _making in _ANSWERED:
 )
 def _name(talk: Talk08) -> Seen:
     name = talk.names.queue()
-    told = talk.call(amqp.QueueDeclare(name, exclusive=True)).queue
+    told = talk.call(spec.QueueDeclare(name, exclusive=True)).queue
     return judged(told == name, told or "no name")
 
 
@@ -888,8 +889,8 @@ def _kept(talk: Talk08) -> Seen:
     queue = talk.filled(2)
     talk.channel(2)
     talk.get(queue, 2, no_ack=False)
-    talk.call(amqp.QueuePurge(queue))
-    talk.call(amqp.ChannelClose(200, "done"), 2)
+    talk.call(spec.QueuePurge(queue))
+    talk.call(spec.ChannelClose(200, "done"), 2)
     return talk.holds_one(queue)
 
 
@@ -901,12 +902,12 @@ def _kept(talk: Talk08) -> Seen:
     needs=_DECLARE,
 )
 def _busy(talk: Talk08) -> Seen:
-    return talk.refuses(amqp.BasicConsume(_consumed(talk), "another", exclusive=True), 403)
+    return talk.refuses(spec.BasicConsume(_consumed(talk), "another", exclusive=True), 403)
 
 
 @SUITE.on_a_channel("basic.consume/server-tag", "note", "A consumer without a tag gets one.", "a tag", needs=_DECLARE)
 def _server_tag(talk: Talk08) -> Seen:
-    tag = talk.call(amqp.BasicConsume(talk.declare(exclusive=True))).consumer_tag
+    tag = talk.call(spec.BasicConsume(talk.declare(exclusive=True))).consumer_tag
     return judged(tag, tag or "none")
 
 
@@ -922,8 +923,8 @@ def _all(talk: Talk08) -> Seen:
     talk.channel(2)
     for _ in range(2):
         talk.get(queue, 2, no_ack=False)
-    talk.say(2, amqp.BasicAck(0, True))
-    talk.call(amqp.ChannelClose(200, "done"), 2)
+    talk.say(2, spec.BasicAck(0, True))
+    talk.call(spec.ChannelClose(200, "done"), 2)
     talk.rest()
     count = talk.ready(queue)
     return Seen(Verdict.BREAKS if count else Verdict.CONFORMS, f"messages: {count}")
@@ -954,7 +955,7 @@ def _wildcards(talk: Talk08) -> Seen:
     fits = {"a.*": ("a.b",), "a.#": ("a", "a.b", "a.b.c"), "#.c": ("c", "a.b.c")}
     queues = {pattern: talk.declare(exclusive=True) for pattern in fits}
     for pattern, queue in queues.items():
-        talk.call(amqp.QueueBind(queue, exchange, pattern))
+        talk.call(spec.QueueBind(queue, exchange, pattern))
     for key in ("a", "c", "a.b", "a.b.c", "b.a"):
         talk.publish(exchange=exchange, routing_key=key)
     wrong = [pattern for pattern, queue in queues.items() if not talk.counts(queue, len(fits[pattern]))]

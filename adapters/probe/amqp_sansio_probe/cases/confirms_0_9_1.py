@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqp_sansio import amqp_0_9_1 as amqp
+from amqp_sansio.amqp_0_9_1 import spec
 
 from ..case import Suite
 from ..talk import Talk
@@ -22,7 +22,7 @@ SUITE: Final = Suite(Talk)
 )
 def _all(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
-    talk.call(amqp.ConfirmSelect())
+    talk.call(spec.ConfirmSelect())
     for _ in range(10):
         talk.publish(routing_key=queue)
     done: set[int] = set()
@@ -44,7 +44,7 @@ def _all(talk: Talk) -> Seen:
     needs=("confirms",),
 )
 def _return_first(talk: Talk) -> Seen:
-    talk.call(amqp.ConfirmSelect())
+    talk.call(spec.ConfirmSelect())
     talk.publish(routing_key=talk.names.queue(), mandatory=True)
     order: list[str] = []
     for _ in range(2):
@@ -62,8 +62,8 @@ def _return_first(talk: Talk) -> Seen:
     needs=("confirms", "tx"),
 )
 def _not_both(talk: Talk) -> Seen:
-    talk.call(amqp.TxSelect())
-    return talk.refuses(amqp.ConfirmSelect(), 406)
+    talk.call(spec.TxSelect())
+    return talk.refuses(spec.ConfirmSelect(), 406)
 
 
 @SUITE.on_a_channel(
@@ -74,7 +74,7 @@ def _not_both(talk: Talk) -> Seen:
     needs=("nack",),
 )
 def _nack(talk: Talk) -> Seen:
-    talk.say(1, amqp.BasicNack(7))
+    talk.say(1, spec.BasicNack(7))
     return talk.channel_error(406)
 
 
@@ -87,8 +87,8 @@ def _nack(talk: Talk) -> Seen:
 )
 def _bind_twice(talk: Talk) -> Seen:
     one, other = talk.exchange(), talk.exchange()
-    talk.call(amqp.ExchangeBind(one, other, "k"))
-    return talk.answers_to(amqp.ExchangeBind(one, other, "k"))
+    talk.call(spec.ExchangeBind(one, other, "k"))
+    return talk.answers_to(spec.ExchangeBind(one, other, "k"))
 
 
 @SUITE.on_a_channel(
@@ -100,9 +100,9 @@ def _bind_twice(talk: Talk) -> Seen:
 )
 def _circle(talk: Talk) -> Seen:
     one, other, queue = talk.exchange("fanout"), talk.exchange("fanout"), talk.declare(exclusive=True)
-    talk.call(amqp.ExchangeBind(one, other))
-    talk.call(amqp.ExchangeBind(other, one))
-    talk.call(amqp.QueueBind(queue, other))
+    talk.call(spec.ExchangeBind(one, other))
+    talk.call(spec.ExchangeBind(other, one))
+    talk.call(spec.QueueBind(queue, other))
     talk.publish(exchange=one)
     return talk.holds_one(queue)
 
@@ -115,7 +115,7 @@ def _circle(talk: Talk) -> Seen:
     needs=("exchange-bindings",),
 )
 def _bind_none(talk: Talk) -> Seen:
-    return talk.refuses(amqp.ExchangeBind(talk.exchange(), talk.names.exchange(), "k"), 404)
+    return talk.refuses(spec.ExchangeBind(talk.exchange(), talk.names.exchange(), "k"), 404)
 
 
 @SUITE.on_a_channel(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqp_sansio import amqp_0_9_1 as amqp
+from amqp_sansio.amqp_0_9_1 import spec
 
 from ..case import Suite
 from ..talk import BODY, Talk, frame, header_frame, method_frame
@@ -13,7 +13,7 @@ from ..verdicts import Seen, Verdict, judged
 SUITE: Final = Suite(Talk)
 
 
-def _start(talk: Talk) -> amqp.ConnectionStart:
+def _start(talk: Talk) -> spec.ConnectionStart:
     start = talk.greet()
     # The handshake goes no further: there is nothing to close.
     talk.is_judged = False
@@ -107,7 +107,7 @@ def _frame_min(talk: Talk) -> Seen:
 def _too_small(talk: Talk) -> Seen:
     talk.authenticate()
     talk.accept(frame_max=1024)
-    talk.say(0, amqp.ConnectionOpen(talk.login_as.vhost))
+    talk.say(0, spec.ConnectionOpen(talk.login_as.vhost))
     return _not_opened(talk)
 
 
@@ -123,7 +123,7 @@ def _too_many_channels(talk: Talk) -> Seen:
         talk.is_judged = False
         return Seen(Verdict.INFORMATIONAL, f"channel-max {proposed}: there is no more to ask for")
     talk.accept(channel_max=proposed + 1)
-    talk.say(0, amqp.ConnectionOpen(talk.login_as.vhost))
+    talk.say(0, spec.ConnectionOpen(talk.login_as.vhost))
     return _not_opened(talk, silent=True)
 
 
@@ -139,7 +139,7 @@ def _too_large(talk: Talk) -> Seen:
         talk.is_judged = False
         return Seen(Verdict.INFORMATIONAL, f"frame-max {proposed}: there is no more to ask for")
     talk.accept(frame_max=proposed + 1)
-    talk.say(0, amqp.ConnectionOpen(talk.login_as.vhost))
+    talk.say(0, spec.ConnectionOpen(talk.login_as.vhost))
     return _not_opened(talk, silent=True)
 
 
@@ -162,7 +162,7 @@ def _not_opened(talk: Talk, *, silent: bool = False) -> Seen:
 )
 def _early_channel(talk: Talk) -> Seen:
     talk.greet()
-    talk.say(1, amqp.ChannelOpen())
+    talk.say(1, spec.ChannelOpen())
     return talk.ended_without_close()
 
 
@@ -175,7 +175,7 @@ def _early_channel(talk: Talk) -> Seen:
 )
 def _early_open(talk: Talk) -> Seen:
     talk.authenticate()
-    talk.say(0, amqp.ConnectionOpen(talk.login_as.vhost))
+    talk.say(0, spec.ConnectionOpen(talk.login_as.vhost))
     return talk.ended_without_close()
 
 
@@ -188,7 +188,7 @@ def _early_open(talk: Talk) -> Seen:
 def _vhost(talk: Talk) -> Seen:
     talk.authenticate()
     talk.accept()
-    talk.say(0, amqp.ConnectionOpen(f"probe-{talk.names.queue()}"))
+    talk.say(0, spec.ConnectionOpen(f"probe-{talk.names.queue()}"))
     unit = talk.wait(("connection.open-ok",))
     if unit is not None and unit.event == "connection.open-ok":
         return Seen(Verdict.BREAKS, "connection.open-ok")
@@ -205,7 +205,7 @@ def _vhost(talk: Talk) -> Seen:
     "connection.close 503 or 530",
 )
 def _second_open(talk: Talk) -> Seen:
-    talk.say(0, amqp.ConnectionOpen(talk.login_as.vhost))
+    talk.say(0, spec.ConnectionOpen(talk.login_as.vhost))
     return talk.connection_error(503, 530, 504)
 
 
@@ -217,7 +217,7 @@ def _second_open(talk: Talk) -> Seen:
 )
 def _highest(talk: Talk) -> Seen:
     _with_ten_channels(talk)
-    talk.say(11, amqp.ChannelOpen())
+    talk.say(11, spec.ChannelOpen())
     return _not_opened_above(talk)
 
 
@@ -232,7 +232,7 @@ def _limit(talk: Talk) -> Seen:
     _with_ten_channels(talk)
     for number in range(1, 11):
         talk.channel(number)
-    talk.say(11, amqp.ChannelOpen())
+    talk.say(11, spec.ChannelOpen())
     return _not_opened_above(talk)
 
 
@@ -257,7 +257,7 @@ def _not_opened_above(talk: Talk) -> Seen:
     "connection.close-ok, and no method after it",
 )
 def _close(talk: Talk) -> Seen:
-    talk.say(0, amqp.ConnectionClose(200, "done"))
+    talk.say(0, spec.ConnectionClose(200, "done"))
     talk.is_over = True
     unit = talk.wait(("connection.close-ok",))
     if unit is None or unit.event != "connection.close-ok":
@@ -276,9 +276,9 @@ def _close(talk: Talk) -> Seen:
     variant="within-content",
 )
 def _close_within_content(talk: Talk) -> Seen:
-    start = method_frame(1, amqp.BasicPublish(routing_key="nobody")) + header_frame(1, 100)
+    start = method_frame(1, spec.BasicPublish(routing_key="nobody")) + header_frame(1, 100)
     talk.send(start + frame(BODY, 1, b"half"))
-    talk.say(0, amqp.ConnectionClose(200, "done"))
+    talk.say(0, spec.ConnectionClose(200, "done"))
     talk.is_over = True
     unit = talk.wait(("connection.close-ok",))
     if unit is None:
@@ -297,11 +297,11 @@ def _discard(talk: Talk) -> Seen:
     other = talk.another()
     name = talk.names.queue()
     # The second channel.open is the error; what follows it in the same octets comes after the server's close.
-    talk.say(1, amqp.ChannelOpen(), amqp.QueueDeclare(name, durable=True))
+    talk.say(1, spec.ChannelOpen(), spec.QueueDeclare(name, durable=True))
     seen = talk.connection_error(504)
     if seen.verdict not in (Verdict.CONFORMS, Verdict.OTHER_CODE):
         return Seen(Verdict.INCONCLUSIVE, f"no close to discard after: {seen.text}")
-    other.say(1, amqp.QueueDeclare(name, passive=True))
+    other.say(1, spec.QueueDeclare(name, passive=True))
     unit = other.wait(("queue.declare-ok",), 1)
     if unit is not None and unit.event == "queue.declare-ok":
         return Seen(Verdict.BREAKS, "the queue is there")
@@ -316,9 +316,9 @@ def _discard(talk: Talk) -> Seen:
 )
 def _soft(talk: Talk) -> Seen:
     talk.channel(2)
-    talk.say(1, amqp.QueueDeclare(talk.names.queue(), passive=True))
+    talk.say(1, spec.QueueDeclare(talk.names.queue(), passive=True))
     seen = talk.channel_error(404)
     if seen.verdict is not Verdict.CONFORMS:
         return seen
-    after = talk.answers_to(amqp.BasicQos(0, 1), 2)
+    after = talk.answers_to(spec.BasicQos(0, 1), 2)
     return Seen(after.verdict, f"{seen.text}; on channel 2 {after.text}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 
 from ..case import Suite
 from ..talk_1_0 import HEADER, MANY, SASL, SASL_HEADER, SMALLEST, WINDOW, Talk10, frame
@@ -22,7 +23,7 @@ _NODE: Final = ("1.0/node",)
 @SUITE.case("transport/connection/open-first", "must", "The first performative of a connection is open.", _PASSED)
 def _begin_first(talk: Talk10) -> Seen:
     talk.authenticate()
-    talk.say(amqp.Begin(None, 0, WINDOW, WINDOW))
+    talk.say(spec.Begin(None, 0, WINDOW, WINDOW))
     unit = talk.wait(("begin",), seconds=2 * talk.patience.answer)
     if unit is None:
         return Seen(Verdict.CONFORMS if talk.has_ended else Verdict.NON_STRICT, talk.ending())
@@ -43,8 +44,8 @@ def _twice(talk: Talk10) -> Seen:
     "open and begin",
 )
 def _pipelined(talk: Talk10) -> Seen:
-    init = frame(amqp.SaslInit("PLAIN", talk.login_as.plain), kind=SASL)
-    begins = frame(talk.opening()) + frame(amqp.Begin(None, 0, WINDOW, WINDOW))
+    init = frame(spec.SaslInit("PLAIN", talk.login_as.plain), kind=SASL)
+    begins = frame(talk.opening()) + frame(spec.Begin(None, 0, WINDOW, WINDOW))
     talk.send(SASL_HEADER + init + HEADER + begins)
     unit = talk.wait(("begin",))
     fine = unit is not None and unit.event == "begin"
@@ -97,7 +98,7 @@ def _channel(talk: Talk10) -> Seen:
     most = talk.peer.channel_max
     if most == 0xFFFF:
         return Seen(Verdict.INFORMATIONAL, "it takes every channel")
-    talk.say(amqp.Begin(None, 0, WINDOW, WINDOW), channel=most + 1)
+    talk.say(spec.Begin(None, 0, WINDOW, WINDOW), channel=most + 1)
     return talk.fails("close", "amqp:connection:framing-error", "amqp:not-allowed", channel=most + 1, silent=True)
 
 
@@ -110,7 +111,7 @@ def _channel(talk: Talk10) -> Seen:
 )
 def _own_channel(talk: Talk10) -> Seen:
     talk.login(channel_max=0)
-    talk.say(amqp.Begin(None, 0, WINDOW, WINDOW))
+    talk.say(spec.Begin(None, 0, WINDOW, WINDOW))
     begun = talk.until(lambda each: each.event in ("begin", "close"))
     if begun is None or begun.event != "begin":
         return Seen(Verdict.BREAKS, talk.described(begun))
@@ -174,7 +175,7 @@ def _silent(talk: Talk10) -> Seen:
 
 @SUITE.on_a_channel("transport/connection/close-written", "must", "A close is answered by a close.", "close")
 def _close(talk: Talk10) -> Seen:
-    talk.say(amqp.Close())
+    talk.say(spec.Close())
     talk.is_over = True
     unit = talk.until(lambda each: each.event == "close")
     talk.said_goodbye = unit is not None
@@ -184,7 +185,7 @@ def _close(talk: Talk10) -> Seen:
 
 @SUITE.on_a_channel("transport/close/nothing-after", "must", "Nothing follows a close.", "close, and then only the end")
 def _nothing(talk: Talk10) -> Seen:
-    talk.say(amqp.Close())
+    talk.say(spec.Close())
     talk.is_over = True
     if talk.until(lambda each: each.event == "close") is None:
         return Seen(Verdict.BREAKS, talk.ending())
@@ -198,7 +199,7 @@ def _nothing(talk: Talk10) -> Seen:
 )
 def _close_sessions(talk: Talk10) -> Seen:
     talk.session(1)
-    talk.say(amqp.Close())
+    talk.say(spec.Close())
     talk.is_over = True
     unit = talk.until(lambda each: each.event == "close")
     talk.said_goodbye = unit is not None
@@ -214,14 +215,14 @@ def _close_sessions(talk: Talk10) -> Seen:
     "close with an error, and nothing more but the end",
 )
 def _discarding(talk: Talk10) -> Seen:
-    talk.say(amqp.Attach("probe", 0, amqp.SENDER), channel=77)
+    talk.say(spec.Attach("probe", 0, spec.SENDER), channel=77)
     if talk.until(lambda each: each.event == "close") is None:
         return Seen(Verdict.INCONCLUSIVE, f"no close, which the case needs: {talk.ending()}")
     talk.is_over = True
-    talk.say(amqp.Begin(None, 0, WINDOW, WINDOW), channel=3)
+    talk.say(spec.Begin(None, 0, WINDOW, WINDOW), channel=3)
     unit = talk.until(lambda each: each.event != "empty", talk.patience.quiet)
     if not talk.has_ended:
-        talk.say(amqp.Close())
+        talk.say(spec.Close())
     return judged(unit is None, f"{talk.described(unit)} behind the close")
 
 
@@ -236,7 +237,7 @@ def _discarding(talk: Talk10) -> Seen:
 )
 def _answer(talk: Talk10) -> Seen:
     talk.login()
-    talk.say(amqp.Begin(None, 0, WINDOW, WINDOW), channel=5)
+    talk.say(spec.Begin(None, 0, WINDOW, WINDOW), channel=5)
     unit = talk.wait(("begin",))
     if unit is None:
         return talk.silence()
@@ -248,7 +249,7 @@ def _answer(talk: Talk10) -> Seen:
 
 @SUITE.on_a_channel("transport/session/end-pair", "note", "An end is answered by an end.", "end")
 def _end(talk: Talk10) -> Seen:
-    talk.say(amqp.End())
+    talk.say(spec.End())
     unit = talk.until(lambda each: each.event in ("end", "close"))
     talk.sessions.clear()
     if unit is None:
@@ -264,7 +265,7 @@ def _end(talk: Talk10) -> Seen:
     variant="attach",
 )
 def _unmapped(talk: Talk10) -> Seen:
-    talk.say(amqp.Attach("probe", 0, amqp.SENDER, source=amqp.Source(), target=amqp.Target("probe")), channel=5)
+    talk.say(spec.Attach("probe", 0, spec.SENDER, source=amqp.Source(), target=amqp.Target("probe")), channel=5)
     return talk.fails("close", channel=5, silent=True)
 
 
@@ -276,7 +277,7 @@ def _unmapped(talk: Talk10) -> Seen:
     variant="end",
 )
 def _end_of_none(talk: Talk10) -> Seen:
-    talk.say(amqp.End(), channel=5)
+    talk.say(spec.End(), channel=5)
     return talk.fails("close", channel=5, silent=True)
 
 
@@ -287,7 +288,7 @@ def _end_of_none(talk: Talk10) -> Seen:
     "a close or an end with an error",
 )
 def _begun(talk: Talk10) -> Seen:
-    talk.say(amqp.Begin(None, 0, WINDOW, WINDOW))
+    talk.say(spec.Begin(None, 0, WINDOW, WINDOW))
     return talk.fails("close", silent=True, also=("end",))
 
 
@@ -295,11 +296,11 @@ def _begun(talk: Talk10) -> Seen:
     "transport/session.state/end-rcvd", "note", "A channel can be used again behind the end of its session.", "begin"
 )
 def _again(talk: Talk10) -> Seen:
-    talk.say(amqp.End())
+    talk.say(spec.End())
     if talk.until(lambda each: each.event == "end") is None:
         return Seen(Verdict.INCONCLUSIVE, f"no end: {talk.ending()}")
     talk.sessions.clear()
-    talk.say(amqp.Begin(None, 0, WINDOW, WINDOW))
+    talk.say(spec.Begin(None, 0, WINDOW, WINDOW))
     unit = talk.wait(("begin",), 0)
     fine = unit is not None and unit.event == "begin"
     return judged(fine, talk.described(unit))
@@ -312,14 +313,14 @@ def _again(talk: Talk10) -> Seen:
     "end with an error, and nothing more for the session",
 )
 def _ended(talk: Talk10) -> Seen:
-    talk.say(amqp.Flow(0, WINDOW, 0, WINDOW, 99, 0, 1))
+    talk.say(spec.Flow(0, WINDOW, 0, WINDOW, 99, 0, 1))
     unit = talk.until(lambda each: each.event in ("end", "close"))
     if unit is None or unit.event != "end":
         talk.is_over = talk.is_over or unit is not None
         return Seen(Verdict.INCONCLUSIVE, f"no end, which the case needs: {talk.described(unit)}")
-    talk.say(talk.flow(echo=True), amqp.Attach("probe", 0, amqp.RECEIVER, source=amqp.Source("probe")))
+    talk.say(talk.flow(echo=True), spec.Attach("probe", 0, spec.RECEIVER, source=amqp.Source("probe")))
     after = talk.until(lambda each: each.event != "empty", talk.patience.quiet)
-    talk.say(amqp.End())
+    talk.say(spec.End())
     talk.sessions.clear()
     return judged(after is None, f"{talk.described(after)} behind the end")
 
@@ -328,7 +329,7 @@ def _ended(talk: Talk10) -> Seen:
     "transport/session/error", "must", "An error of a session ends it, with what went wrong.", "end with an error"
 )
 def _session_error(talk: Talk10) -> Seen:
-    talk.say(amqp.Flow(0, WINDOW, 0, WINDOW, 99, 0, 1))
+    talk.say(spec.Flow(0, WINDOW, 0, WINDOW, 99, 0, 1))
     return talk.fails("end")
 
 
@@ -342,7 +343,7 @@ def _handle(talk: Talk10) -> Seen:
     most = talk.sessions[0].answer.handle_max
     if most == 0xFFFFFFFF:
         return Seen(Verdict.INFORMATIONAL, "it takes every handle")
-    asked = talk.asking(amqp.RECEIVER, handle=most + 1, source=amqp.Source("probe"), target=amqp.Target()).asked
+    asked = talk.asking(spec.RECEIVER, handle=most + 1, source=amqp.Source("probe"), target=amqp.Target()).asked
     talk.say(asked)
     return talk.fails("close", "amqp:connection:framing-error", silent=True, also=("end",))
 
@@ -472,7 +473,7 @@ def _too_often(talk: Talk10) -> Seen:
 )
 def _lowest(talk: Talk10) -> Seen:
     talk.login()
-    talk.say(amqp.Begin(None, 0, WINDOW, WINDOW), channel=5)
+    talk.say(spec.Begin(None, 0, WINDOW, WINDOW), channel=5)
     if talk.wait(("begin",)) is None:
         return talk.silence()
     place = talk.said.rfind(b"\x00\x53\x11")

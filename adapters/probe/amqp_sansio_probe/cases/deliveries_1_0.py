@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 
 from ..case import Suite
 from ..talk_1_0 import MANY, Arrived, Talk10
@@ -144,7 +145,7 @@ def _second(talk: Talk10) -> Seen:
         return talk.silence()
     if unit.event != "disposition" or unit.content.settled:
         return Seen(Verdict.BREAKS, f"{talk.described(unit)}, settled")
-    talk.say(amqp.Disposition(amqp.SENDER, number, settled=True, state=unit.content.state))
+    talk.say(spec.Disposition(spec.SENDER, number, settled=True, state=unit.content.state))
     return Seen(Verdict.CONFORMS, f"{talk.described(unit)}, unsettled")
 
 
@@ -163,7 +164,7 @@ def _role(talk: Talk10) -> Seen:
         return talk.silence()
     if unit.event != "disposition":
         return Seen(Verdict.BREAKS, talk.described(unit))
-    fine = unit.content.role is amqp.RECEIVER and unit.content.first == number
+    fine = unit.content.role is spec.RECEIVER and unit.content.first == number
     return judged(fine, f"role {'receiver' if unit.content.role else 'sender'}")
 
 
@@ -295,7 +296,7 @@ def _range(talk: Talk10) -> Seen:
     link = talk.receiver(address, credit=3)
     found = [talk.arrives(link) for _ in _THREE]
     state = amqp.Accepted()
-    talk.say(amqp.Disposition(amqp.RECEIVER, found[0].number, found[-1].number, settled=True, state=state))
+    talk.say(spec.Disposition(spec.RECEIVER, found[0].number, found[-1].number, settled=True, state=state))
     talk.leave(link)
     return talk.holds(address)
 
@@ -723,7 +724,7 @@ def _default_outcome(talk: Talk10) -> Seen:
     kept = link.answer.source
     if not isinstance(kept, amqp.Source) or not isinstance(kept.default_outcome, amqp.Released):
         return Seen(Verdict.INFORMATIONAL, "its default outcome is another")
-    talk.say(amqp.Disposition(amqp.RECEIVER, talk.arrives(link).number, settled=True))
+    talk.say(spec.Disposition(spec.RECEIVER, talk.arrives(link).number, settled=True))
     talk.leave(link)
     return talk.holds(address, b"hello")
 

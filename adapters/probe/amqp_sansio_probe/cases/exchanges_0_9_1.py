@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from amqp_sansio import amqp_0_9_1 as amqp
+from amqp_sansio.amqp_0_9_1 import spec
 
 from ..case import Suite
 from ..talk import Talk
@@ -15,7 +16,7 @@ SUITE: Final = Suite(Talk)
 
 
 def _declares(talk: Talk, kind: str) -> Seen:
-    return talk.answers_to(amqp.ExchangeDeclare(talk.names.exchange(), kind))
+    return talk.answers_to(spec.ExchangeDeclare(talk.names.exchange(), kind))
 
 
 for _kind in ("direct", "fanout"):
@@ -60,7 +61,7 @@ for _name, _rule, _level in (
     )
     def _instance(talk: Talk, name: str = _name) -> Seen:
         kind = name.removeprefix("amq.").replace("match", "headers")
-        return talk.answers_to(amqp.ExchangeDeclare(name, kind, passive=True))
+        return talk.answers_to(spec.ExchangeDeclare(name, kind, passive=True))
 
 
 @SUITE.on_a_channel(
@@ -82,7 +83,7 @@ def _default(talk: Talk) -> Seen:
     "channel.close 403",
 )
 def _reserved(talk: Talk) -> Seen:
-    return talk.refuses(amqp.ExchangeDeclare(talk.names.exchange("amq."), "direct"), 403)
+    return talk.refuses(spec.ExchangeDeclare(talk.names.exchange("amq."), "direct"), 403)
 
 
 @SUITE.on_a_channel(
@@ -92,7 +93,7 @@ def _reserved(talk: Talk) -> Seen:
     "connection.close 503",
 )
 def _unknown_type(talk: Talk) -> Seen:
-    return talk.refuses(amqp.ExchangeDeclare(talk.names.exchange(), "x-probe-none"), 503, by=("connection.close",))
+    return talk.refuses(spec.ExchangeDeclare(talk.names.exchange(), "x-probe-none"), 503, by=("connection.close",))
 
 
 @SUITE.on_a_channel(
@@ -103,7 +104,7 @@ def _unknown_type(talk: Talk) -> Seen:
 )
 def _type_change(talk: Talk) -> Seen:
     name = talk.exchange("direct")
-    return talk.refuses(amqp.ExchangeDeclare(name, "fanout"), 530, by=("connection.close",))
+    return talk.refuses(spec.ExchangeDeclare(name, "fanout"), 530, by=("connection.close",))
 
 
 @SUITE.on_a_channel(
@@ -115,7 +116,7 @@ def _type_change(talk: Talk) -> Seen:
 )
 def _same(talk: Talk) -> Seen:
     name = talk.exchange("direct")
-    return talk.answers_to(amqp.ExchangeDeclare(name, "direct"))
+    return talk.answers_to(spec.ExchangeDeclare(name, "direct"))
 
 
 @SUITE.on_a_channel(
@@ -127,7 +128,7 @@ def _same(talk: Talk) -> Seen:
 )
 def _other(talk: Talk) -> Seen:
     name = talk.exchange("direct")
-    return talk.refuses(amqp.ExchangeDeclare(name, "direct", durable=True), 406, 530)
+    return talk.refuses(spec.ExchangeDeclare(name, "direct", durable=True), 406, 530)
 
 
 @SUITE.on_a_channel(
@@ -137,7 +138,7 @@ def _other(talk: Talk) -> Seen:
     "exchange.declare-ok for a durable one",
 )
 def _durable(talk: Talk) -> Seen:
-    return talk.answers_to(amqp.ExchangeDeclare(talk.names.exchange(), "direct", durable=True))
+    return talk.answers_to(spec.ExchangeDeclare(talk.names.exchange(), "direct", durable=True))
 
 
 @SUITE.on_a_channel(
@@ -147,7 +148,7 @@ def _durable(talk: Talk) -> Seen:
     "channel.close 404",
 )
 def _passive(talk: Talk) -> Seen:
-    return talk.refuses(amqp.ExchangeDeclare(talk.names.exchange(), "direct", passive=True), 404)
+    return talk.refuses(spec.ExchangeDeclare(talk.names.exchange(), "direct", passive=True), 404)
 
 
 @SUITE.on_a_channel(
@@ -158,11 +159,11 @@ def _passive(talk: Talk) -> Seen:
 )
 def _no_wait(talk: Talk) -> Seen:
     name = talk.names.exchange()
-    talk.say(1, amqp.ExchangeDeclare(name, "direct", no_wait=True))
+    talk.say(1, spec.ExchangeDeclare(name, "direct", no_wait=True))
     unit = talk.quiet("exchange.declare-ok")
     if unit is not None:
         return Seen(Verdict.BREAKS, talk.described(unit))
-    return talk.answers_to(amqp.ExchangeDeclare(name, "direct", passive=True))
+    return talk.answers_to(spec.ExchangeDeclare(name, "direct", passive=True))
 
 
 @SUITE.on_a_channel(
@@ -186,7 +187,7 @@ def _sixteen(talk: Talk) -> Seen:
     "channel.close 404",
 )
 def _delete_none(talk: Talk) -> Seen:
-    return talk.refuses(amqp.ExchangeDelete(talk.names.exchange()), 404)
+    return talk.refuses(spec.ExchangeDelete(talk.names.exchange()), 404)
 
 
 @SUITE.on_a_channel(
@@ -198,8 +199,8 @@ def _delete_none(talk: Talk) -> Seen:
 def _used(talk: Talk) -> Seen:
     name = talk.exchange()
     queue = talk.declare(exclusive=True)
-    talk.call(amqp.QueueBind(queue, name, "k"))
-    return talk.refuses(amqp.ExchangeDelete(name, if_unused=True), 406)
+    talk.call(spec.QueueBind(queue, name, "k"))
+    return talk.refuses(spec.ExchangeDelete(name, if_unused=True), 406)
 
 
 def _routed(
@@ -212,7 +213,7 @@ def _routed(
     exchange = talk.exchange(kind)
     queues = [talk.declare(exclusive=True) for _ in bindings]
     for queue, (key, arguments) in zip(queues, bindings, strict=True):
-        talk.call(amqp.QueueBind(queue, exchange, key, arguments=amqp.Table(arguments)))
+        talk.call(spec.QueueBind(queue, exchange, key, arguments=amqp.Table(arguments)))
     for number, (key, headers, _) in enumerate(sent):
         properties = amqp.BasicProperties(headers=None if headers is None else amqp.Table(headers))
         talk.publish(body=str(number).encode(), properties=properties, exchange=exchange, routing_key=key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 
 from ..case import Suite
 from ..talk_1_0 import MANY, Link, Talk10
@@ -27,11 +28,11 @@ _BROKEN_SESSION: Final = "end with an error"
 )
 def _answer(talk: Talk10) -> Seen:
     address = talk.node()
-    link = talk.asking(amqp.RECEIVER, source=amqp.Source(address), target=amqp.Target())
+    link = talk.asking(spec.RECEIVER, source=amqp.Source(address), target=amqp.Target())
     unit = talk.attach(link)
     if unit is None:
         return talk.silence()
-    fine = unit.event == "attach" and unit.content.role is amqp.SENDER
+    fine = unit.event == "attach" and unit.content.role is spec.SENDER
     return judged(fine, talk.described(unit))
 
 
@@ -44,7 +45,7 @@ def _answer(talk: Talk10) -> Seen:
 )
 def _no_source(talk: Talk10) -> Seen:
     source, target = amqp.Source(talk.names.name()), amqp.Target()
-    return _refused(talk, talk.asking(amqp.RECEIVER, source=source, target=target), "source")
+    return _refused(talk, talk.asking(spec.RECEIVER, source=source, target=target), "source")
 
 
 @SUITE.on_a_channel(
@@ -56,7 +57,7 @@ def _no_source(talk: Talk10) -> Seen:
 )
 def _no_target(talk: Talk10) -> Seen:
     source, target = amqp.Source(), amqp.Target(talk.names.name())
-    return _refused(talk, talk.asking(amqp.SENDER, source=source, target=target), "target")
+    return _refused(talk, talk.asking(spec.SENDER, source=source, target=target), "target")
 
 
 def _refused(talk: Talk10, link: Link, terminus: str) -> Seen:
@@ -86,7 +87,7 @@ def _refused(talk: Talk10, link: Link, terminus: str) -> Seen:
     "detach with amqp:not-found",
 )
 def _not_found(talk: Talk10) -> Seen:
-    link = talk.asking(amqp.RECEIVER, source=amqp.Source(talk.names.name()), target=amqp.Target())
+    link = talk.asking(spec.RECEIVER, source=amqp.Source(talk.names.name()), target=amqp.Target())
     unit = talk.attach(link)
     if unit is None:
         return talk.silence()
@@ -136,7 +137,7 @@ def _names(talk: Talk10) -> Seen:
 def _in_use(talk: Talk10) -> Seen:
     address = talk.node()
     used = talk.receiver(address).handle
-    second = talk.asking(amqp.RECEIVER, handle=used, source=amqp.Source(address), target=amqp.Target())
+    second = talk.asking(spec.RECEIVER, handle=used, source=amqp.Source(address), target=amqp.Target())
     unit = talk.attach(second)
     if unit is None:
         return Seen(Verdict.UNCLEAN, talk.ending()) if talk.has_ended else talk.silence()
@@ -144,9 +145,9 @@ def _in_use(talk: Talk10) -> Seen:
 
 
 for _variant, _asked in (
-    ("transfer", amqp.Transfer(9, 0, b"t", 0)),
-    ("flow", amqp.Flow(0, 1, 0, 1, 9, 0, 1)),
-    ("detach", amqp.Detach(9)),
+    ("transfer", spec.Transfer(9, 0, b"t", 0)),
+    ("flow", spec.Flow(0, 1, 0, 1, 9, 0, 1)),
+    ("detach", spec.Detach(9)),
 ):
 
     @SUITE.on_a_channel(
@@ -156,10 +157,10 @@ for _variant, _asked in (
         "end with amqp:session:unattached-handle",
         variant=_variant,
     )
-    def _unattached(talk: Talk10, asked: amqp.Performative = _asked) -> Seen:
+    def _unattached(talk: Talk10, asked: spec.Performative = _asked) -> Seen:
         talk.say(asked)
         seen = talk.fails("end", "amqp:session:unattached-handle")
-        if seen.verdict is Verdict.BREAKS and isinstance(asked, amqp.Detach):
+        if seen.verdict is Verdict.BREAKS and isinstance(asked, spec.Detach):
             # A detach leaves nothing that can't be processed; only the list of errors has it.
             return Seen(Verdict.NON_STRICT, seen.text)
         return seen
@@ -176,7 +177,7 @@ def _stolen(talk: Talk10) -> Seen:
     address = talk.node()
     first = talk.receiver(address)
     talk.session(1)
-    second = talk.asking(amqp.RECEIVER, 1, name=first.name, source=amqp.Source(address), target=amqp.Target())
+    second = talk.asking(spec.RECEIVER, 1, name=first.name, source=amqp.Source(address), target=amqp.Target())
     answer = talk.attach(second)
     if answer is None:
         return talk.silence()
@@ -207,7 +208,7 @@ def _stolen(talk: Talk10) -> Seen:
 def _directions(talk: Talk10) -> Seen:
     address = talk.node()
     first = talk.receiver(address)
-    second = talk.asking(amqp.SENDER, name=first.name, source=amqp.Source(), target=amqp.Target(address))
+    second = talk.asking(spec.SENDER, name=first.name, source=amqp.Source(), target=amqp.Target(address))
     talk.say(second.asked)
     unit = talk.wait(("attach", "detach"), 0)
     if unit is None:
@@ -264,7 +265,7 @@ def _handle_again(talk: Talk10) -> Seen:
     link = talk.receiver(address)
     if talk.leave(link) is None:
         return Seen(Verdict.INCONCLUSIVE, f"no detach: {talk.ending()}")
-    again = talk.asking(amqp.RECEIVER, handle=link.handle, source=amqp.Source(address), target=amqp.Target())
+    again = talk.asking(spec.RECEIVER, handle=link.handle, source=amqp.Source(address), target=amqp.Target())
     unit = talk.attach(again)
     if unit is None:
         return talk.silence()
@@ -283,7 +284,7 @@ def _new(talk: Talk10) -> Seen:
     link = talk.receiver(address, credit=1)
     talk.arrives(link)
     talk.leave(link)
-    again = talk.attached(talk.asking(amqp.RECEIVER, name=link.name, source=amqp.Source(address), target=amqp.Target()))
+    again = talk.attached(talk.asking(spec.RECEIVER, name=link.name, source=amqp.Source(address), target=amqp.Target()))
     told = again.answer.unsettled
     return Seen(Verdict.BREAKS if told else Verdict.CONFORMS, f"{len(told or ())} unsettled deliveries")
 
@@ -300,7 +301,7 @@ def _ends(talk: Talk10) -> Seen:
     address = talk.filled(b"hello")
     talk.session(1)
     talk.arrives(talk.receiver(address, 1, credit=1))
-    talk.say(amqp.End(), channel=1)
+    talk.say(spec.End(), channel=1)
     if talk.until(lambda each: each.event == "end" and each.channel == 1) is None:
         return Seen(Verdict.INCONCLUSIVE, f"no end: {talk.ending()}")
     return talk.holds(address, b"hello")
@@ -377,7 +378,7 @@ def _too_large(talk: Talk10) -> Seen:
 def _dynamic(talk: Talk10) -> Seen:
     names: list[str] = []
     for _ in range(2):
-        link = talk.asking(amqp.RECEIVER, source=amqp.Source(dynamic=True), target=amqp.Target())
+        link = talk.asking(spec.RECEIVER, source=amqp.Source(dynamic=True), target=amqp.Target())
         unit = talk.attach(link)
         if unit is None:
             return talk.silence()
@@ -396,7 +397,7 @@ def _dynamic(talk: Talk10) -> Seen:
     needs=_NODE,
 )
 def _dynamic_target(talk: Talk10) -> Seen:
-    link = talk.asking(amqp.SENDER, source=amqp.Source(), target=amqp.Target(dynamic=True))
+    link = talk.asking(spec.SENDER, source=amqp.Source(), target=amqp.Target(dynamic=True))
     unit = talk.attach(link)
     if unit is None:
         return talk.silence()
@@ -413,9 +414,9 @@ def _dynamic_target(talk: Talk10) -> Seen:
     needs=_NODE,
 )
 def _lifetime(talk: Talk10) -> Seen:
-    properties = {"lifetime-policy": amqp.DeleteOnClose()}
+    properties = {"lifetime-policy": spec.DeleteOnClose()}
     source = amqp.Source(dynamic=True, dynamic_node_properties=properties)
-    link = talk.asking(amqp.RECEIVER, source=source, target=amqp.Target())
+    link = talk.asking(spec.RECEIVER, source=source, target=amqp.Target())
     unit = talk.attach(link)
     if unit is None:
         return talk.silence()
@@ -423,7 +424,7 @@ def _lifetime(talk: Talk10) -> Seen:
     if unit.event != "attach" or not address:
         return Seen(Verdict.INFORMATIONAL, f"it makes none: {talk.described(unit)}")
     talk.leave(link)
-    again = talk.asking(amqp.RECEIVER, source=amqp.Source(address), target=amqp.Target())
+    again = talk.asking(spec.RECEIVER, source=amqp.Source(address), target=amqp.Target())
     unit = talk.attach(again)
     if unit is None:
         return talk.silence()
@@ -634,7 +635,7 @@ def _lowest(talk: Talk10) -> Seen:
     "detach with an error, and closed",
 )
 def _error(talk: Talk10) -> Seen:
-    link = talk.asking(amqp.RECEIVER, source=amqp.Source(talk.names.name()), target=amqp.Target())
+    link = talk.asking(spec.RECEIVER, source=amqp.Source(talk.names.name()), target=amqp.Target())
     unit = talk.attach(link)
     if unit is None:
         return talk.silence()
@@ -656,7 +657,7 @@ def _error(talk: Talk10) -> Seen:
     needs=_NODE,
 )
 def _named(talk: Talk10) -> Seen:
-    link = talk.asking(amqp.RECEIVER, source=amqp.Source(dynamic=True), target=amqp.Target())
+    link = talk.asking(spec.RECEIVER, source=amqp.Source(dynamic=True), target=amqp.Target())
     unit = talk.attach(link)
     if unit is None:
         return talk.silence()
@@ -692,9 +693,9 @@ def _told_mode(talk: Talk10) -> Seen:
     needs=_NODE,
 )
 def _no_links(talk: Talk10) -> Seen:
-    properties = {amqp.Symbol("lifetime-policy"): amqp.DeleteOnNoLinks()}
+    properties = {amqp.Symbol("lifetime-policy"): spec.DeleteOnNoLinks()}
     source = amqp.Source(dynamic=True, dynamic_node_properties=properties)
-    first = talk.asking(amqp.RECEIVER, source=source, target=amqp.Target())
+    first = talk.asking(spec.RECEIVER, source=source, target=amqp.Target())
     unit = talk.attach(first)
     if unit is None:
         return talk.silence()
@@ -705,7 +706,7 @@ def _no_links(talk: Talk10) -> Seen:
     third = talk.receiver(first.address)
     talk.leave(second)
     talk.leave(third)
-    again = talk.asking(amqp.RECEIVER, source=amqp.Source(first.address), target=amqp.Target())
+    again = talk.asking(spec.RECEIVER, source=amqp.Source(first.address), target=amqp.Target())
     unit = talk.attach(again)
     if unit is None:
         return talk.silence()

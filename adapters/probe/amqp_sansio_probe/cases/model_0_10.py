@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 
 from ..case import Suite
 from ..talk_0_10 import MANY, Talk010
@@ -17,10 +18,10 @@ SUITE: Final = Suite(Talk010)
 _DECLARE: Final = ("0-10/declare",)
 _TX: Final = ("0-10/declare", "0-10/tx")
 _DTX: Final = ("0-10/declare", "0-10/dtx")
-_XID: Final = amqp.Xid(1, b"probe", b"1")
+_XID: Final = spec.Xid(1, b"probe", b"1")
 
-Making: TypeAlias = Callable[[Talk010], amqp.Command[Any]]
-Of: TypeAlias = Callable[[amqp.Xid], amqp.Command[Any]]
+Making: TypeAlias = Callable[[Talk010], spec.Command[Any]]
+Of: TypeAlias = Callable[[spec.Xid], spec.Command[Any]]
 
 
 def _unknown_queue(talk: Talk010) -> str:
@@ -34,70 +35,70 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...]], ...]] = (
         "exchange.declare/reserved-names",
         "must",
         "Names that begin with amq. are the server's.",
-        lambda talk: amqp.ExchangeDeclare(talk.names.exchange("amq."), "direct"),
+        lambda talk: spec.ExchangeDeclare(talk.names.exchange("amq."), "direct"),
         (530,),
     ),
     (
         "exchange.declare/name-required",
         "must",
         "An exchange has a name.",
-        lambda talk: amqp.ExchangeDeclare("", "direct"),
+        lambda talk: spec.ExchangeDeclare("", "direct"),
         (542,),
     ),
     (
         "exchange.declare/typed",
         "must",
         "An exchange can't be declared again with another type.",
-        lambda talk: amqp.ExchangeDeclare(talk.exchange("direct"), "fanout"),
+        lambda talk: spec.ExchangeDeclare(talk.exchange("direct"), "fanout"),
         (530,),
     ),
     (
         "exchange.declare/type-not-found",
         "must",
         "A type that the server hasn't is refused.",
-        lambda talk: amqp.ExchangeDeclare(talk.names.exchange(), "x-none"),
+        lambda talk: spec.ExchangeDeclare(talk.names.exchange(), "x-none"),
         (404,),
     ),
     (
         "exchange.declare/passive",
         "must",
         "A passive declare of an exchange that isn't there is refused.",
-        lambda talk: amqp.ExchangeDeclare(talk.names.exchange(), "direct", passive=True),
+        lambda talk: spec.ExchangeDeclare(talk.names.exchange(), "direct", passive=True),
         (404,),
     ),
     (
         "exchange.declare/alt-pre-existing",
         "must",
         "An exchange can't be declared again with another alternate exchange.",
-        lambda talk: amqp.ExchangeDeclare(talk.exchange("direct"), "direct", alternate_exchange="amq.direct"),
+        lambda talk: spec.ExchangeDeclare(talk.exchange("direct"), "direct", alternate_exchange="amq.direct"),
         (530,),
     ),
     (
         "exchange.declare/unknown-argument",
         "must",
         "An argument that the server doesn't know is refused.",
-        lambda talk: amqp.ExchangeDeclare(talk.names.exchange(), "direct", arguments={"x-probe-unknown": 1}),
+        lambda talk: spec.ExchangeDeclare(talk.names.exchange(), "direct", arguments={"x-probe-unknown": 1}),
         (540,),
     ),
     (
         "exchange.delete/exists",
         "must",
         "An exchange that isn't there can't be deleted.",
-        lambda talk: amqp.ExchangeDelete(talk.names.exchange()),
+        lambda talk: spec.ExchangeDelete(talk.names.exchange()),
         (404,),
     ),
     (
         "exchange.delete/name-required",
         "must",
         "Deleting an exchange needs its name.",
-        lambda talk: amqp.ExchangeDelete(""),
+        lambda talk: spec.ExchangeDelete(""),
         (542,),
     ),
     (
         "exchange.delete/in-use",
         "must",
         "With if-unused, an exchange that has bindings stays.",
-        lambda talk: amqp.ExchangeDelete(_bound(talk)[1], True),
+        lambda talk: spec.ExchangeDelete(_bound(talk)[1], True),
         (406,),
     ),
     (
@@ -111,170 +112,170 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...]], ...]] = (
         "exchange.bind/empty-queue",
         "must",
         "A binding needs the name of a queue.",
-        lambda talk: amqp.ExchangeBind("", "amq.direct", "k"),
+        lambda talk: spec.ExchangeBind("", "amq.direct", "k"),
         (542,),
     ),
     (
         "exchange.bind/queue-existence",
         "must",
         "A queue that isn't there can't be bound.",
-        lambda talk: amqp.ExchangeBind(_unknown_queue(talk), "amq.direct", "k"),
+        lambda talk: spec.ExchangeBind(_unknown_queue(talk), "amq.direct", "k"),
         (404,),
     ),
     (
         "exchange.bind/exchange-existence",
         "must",
         "Nothing can be bound to an exchange that isn't there.",
-        lambda talk: amqp.ExchangeBind(talk.declare(), talk.names.exchange(), "k"),
+        lambda talk: spec.ExchangeBind(talk.declare(), talk.names.exchange(), "k"),
         (404,),
     ),
     (
         "exchange.bind/name-required",
         "must",
         "Nothing can be bound to the default exchange.",
-        lambda talk: amqp.ExchangeBind(talk.declare(), "", "k"),
+        lambda talk: spec.ExchangeBind(talk.declare(), "", "k"),
         (542,),
     ),
     (
         "exchange.bind/unknown-argument",
         "must",
         "An argument that the exchange doesn't know is refused.",
-        lambda talk: amqp.ExchangeBind(talk.declare(), "amq.direct", "k", {"x-probe-unknown": 1}),
+        lambda talk: spec.ExchangeBind(talk.declare(), "amq.direct", "k", {"x-probe-unknown": 1}),
         (540,),
     ),
     (
         "exchange.unbind/queue",
         "must",
         "A queue that isn't there can't be unbound.",
-        lambda talk: amqp.ExchangeUnbind(_unknown_queue(talk), "amq.direct", "k"),
+        lambda talk: spec.ExchangeUnbind(_unknown_queue(talk), "amq.direct", "k"),
         (404,),
     ),
     (
         "exchange.unbind/exchange",
         "must",
         "Nothing can be unbound from an exchange that isn't there.",
-        lambda talk: amqp.ExchangeUnbind(talk.declare(), talk.names.exchange(), "k"),
+        lambda talk: spec.ExchangeUnbind(talk.declare(), talk.names.exchange(), "k"),
         (404,),
     ),
     (
         "exchange.unbind/name-required",
         "must",
         "Nothing can be unbound from the default exchange.",
-        lambda talk: amqp.ExchangeUnbind(talk.declare(), "", "k"),
+        lambda talk: spec.ExchangeUnbind(talk.declare(), "", "k"),
         (542,),
     ),
     (
         "exchange.unbind/binding-key",
         "must",
         "A binding that isn't there can't be taken away.",
-        lambda talk: amqp.ExchangeUnbind(talk.declare(), "amq.direct", talk.names.name()),
+        lambda talk: spec.ExchangeUnbind(talk.declare(), "amq.direct", talk.names.name()),
         (404,),
     ),
     (
         "queue.declare/reserved-prefix",
         "must",
         "Names that begin with amq. are the server's.",
-        lambda talk: amqp.QueueDeclare(talk.names.queue("amq.")),
+        lambda talk: spec.QueueDeclare(talk.names.queue("amq.")),
         (530,),
     ),
     (
         "queue.declare/alt-unknown",
         "must",
         "A queue's alternate exchange is there.",
-        lambda talk: amqp.QueueDeclare(talk.names.queue(), talk.names.exchange()),
+        lambda talk: spec.QueueDeclare(talk.names.queue(), talk.names.exchange()),
         (404,),
     ),
     (
         "queue.declare/alt-pre-existing",
         "must",
         "A queue can't be declared again with another alternate exchange.",
-        lambda talk: amqp.QueueDeclare(talk.declare(), "amq.direct"),
+        lambda talk: spec.QueueDeclare(talk.declare(), "amq.direct"),
         (530,),
     ),
     (
         "queue.declare/passive",
         "must",
         "A passive declare of a queue that isn't there is refused.",
-        lambda talk: amqp.QueueDeclare(_unknown_queue(talk), passive=True),
+        lambda talk: spec.QueueDeclare(_unknown_queue(talk), passive=True),
         (404,),
     ),
     (
         "queue.declare/unknown-argument",
         "must",
         "An argument that the server doesn't know is refused.",
-        lambda talk: amqp.QueueDeclare(talk.names.queue(), arguments={"x-probe-unknown": 1}),
+        lambda talk: spec.QueueDeclare(talk.names.queue(), arguments={"x-probe-unknown": 1}),
         (540,),
     ),
-    ("queue.delete/empty-name", "must", "Deleting a queue needs its name.", lambda talk: amqp.QueueDelete(""), (542,)),
+    ("queue.delete/empty-name", "must", "Deleting a queue needs its name.", lambda talk: spec.QueueDelete(""), (542,)),
     (
         "queue.delete/exists",
         "must",
         "A queue that isn't there can't be deleted.",
-        lambda talk: amqp.QueueDelete(_unknown_queue(talk)),
+        lambda talk: spec.QueueDelete(_unknown_queue(talk)),
         (404,),
     ),
     (
         "queue.delete/if-unused",
         "must",
         "With if-unused, a queue that has a subscriber stays.",
-        lambda talk: amqp.QueueDelete(_subscribed(talk), if_unused=True),
+        lambda talk: spec.QueueDelete(_subscribed(talk), if_unused=True),
         (406,),
     ),
     (
         "queue.delete/not-empty",
         "must",
         "With if-empty, a queue that has messages stays.",
-        lambda talk: amqp.QueueDelete(talk.filled(b"hello"), if_empty=True),
+        lambda talk: spec.QueueDelete(talk.filled(b"hello"), if_empty=True),
         (406,),
     ),
-    ("queue.purge/empty-name", "must", "Purging a queue needs its name.", lambda talk: amqp.QueuePurge(""), (542,)),
+    ("queue.purge/empty-name", "must", "Purging a queue needs its name.", lambda talk: spec.QueuePurge(""), (542,)),
     (
         "queue.purge/exists",
         "must",
         "A queue that isn't there can't be purged.",
-        lambda talk: amqp.QueuePurge(_unknown_queue(talk)),
+        lambda talk: spec.QueuePurge(_unknown_queue(talk)),
         (404,),
     ),
     (
         "message.subscribe/queue-not-found",
         "must",
         "A queue that isn't there can't be subscribed to.",
-        lambda talk: amqp.MessageSubscribe(_unknown_queue(talk), "d", 0, 0),
+        lambda talk: spec.MessageSubscribe(_unknown_queue(talk), "d", 0, 0),
         (404,),
     ),
     (
         "message.subscribe/unique-destination",
         "must",
         "A session has one subscription for a destination.",
-        lambda talk: amqp.MessageSubscribe(_subscribed(talk), "d", 0, 0),
+        lambda talk: spec.MessageSubscribe(_subscribed(talk), "d", 0, 0),
         (530,),
     ),
     (
         "message.cancel/not-found",
         "must",
         "A subscription that isn't there can't be cancelled.",
-        lambda talk: amqp.MessageCancel("nobody"),
+        lambda talk: spec.MessageCancel("nobody"),
         (404,),
     ),
     (
         "message.resume/destination",
         "must",
         "A destination that isn't there can't be resumed.",
-        lambda talk: amqp.MessageResume("nobody", "id"),
+        lambda talk: spec.MessageResume("nobody", "id"),
         (404,),
     ),
     (
         "tx.commit/select-required",
         "must",
         "Nothing can be committed on a session that isn't transactional.",
-        lambda talk: amqp.TxCommit(),
+        lambda talk: spec.TxCommit(),
         (409,),
     ),
     (
         "tx.rollback/select-required",
         "must",
         "Nothing can be rolled back on a session that isn't transactional.",
-        lambda talk: amqp.TxRollback(),
+        lambda talk: spec.TxRollback(),
         (409,),
     ),
 )
@@ -282,14 +283,14 @@ _REFUSALS: Final[tuple[tuple[str, str, str, Making, tuple[int, ...]], ...]] = (
 
 def _bound(talk: Talk010) -> tuple[str, str]:
     queue, exchange = talk.declare(), talk.exchange("direct")
-    talk.call(amqp.ExchangeBind(queue, exchange, "k"))
+    talk.call(spec.ExchangeBind(queue, exchange, "k"))
     return queue, exchange
 
 
-def _alternate(talk: Talk010) -> amqp.Command[Any]:
+def _alternate(talk: Talk010) -> spec.Command[Any]:
     alternate = talk.exchange("fanout")
     talk.exchange("direct", alternate_exchange=alternate)
-    return amqp.ExchangeDelete(alternate)
+    return spec.ExchangeDelete(alternate)
 
 
 def _subscribed(talk: Talk010) -> str:
@@ -325,7 +326,7 @@ for _kind in ("direct", "fanout"):
         needs=_DECLARE,
     )
     def _has_type(talk: Talk010, kind: str = _kind) -> Seen:
-        return talk.does(amqp.ExchangeDeclare(talk.names.exchange(), kind))
+        return talk.does(spec.ExchangeDeclare(talk.names.exchange(), kind))
 
 
 for _kind in ("topic", "headers"):
@@ -339,7 +340,7 @@ for _kind in ("topic", "headers"):
         needs=_DECLARE,
     )
     def _has_other(talk: Talk010, kind: str = _kind) -> Seen:
-        return talk.does(amqp.ExchangeDeclare(talk.names.exchange(), kind))
+        return talk.does(spec.ExchangeDeclare(talk.names.exchange(), kind))
 
 
 for _name, _kind in (
@@ -353,8 +354,8 @@ for _name, _kind in (
         f"model/{_name}", "must", f"There is an exchange {_name}.", f"exchange.query says {_kind}", needs=_DECLARE
     )
     def _instance(talk: Talk010, name: str = _name, kind: str = _kind) -> Seen:
-        found = talk.call(amqp.ExchangeQuery(name))
-        told = found.type if isinstance(found, amqp.ExchangeQueryResult) and not found.not_found else None
+        found = talk.call(spec.ExchangeQuery(name))
+        told = found.type if isinstance(found, spec.ExchangeQueryResult) and not found.not_found else None
         return judged(told == kind, f"type {told}")
 
 
@@ -362,8 +363,8 @@ for _name, _kind in (
     "exchange.query/not-found", "note", "A query tells that an exchange isn't there.", "not-found", needs=_DECLARE
 )
 def _absent(talk: Talk010) -> Seen:
-    found = talk.call(amqp.ExchangeQuery(talk.names.name()))
-    fine = isinstance(found, amqp.ExchangeQueryResult) and found.not_found
+    found = talk.call(spec.ExchangeQuery(talk.names.name()))
+    fine = isinstance(found, spec.ExchangeQueryResult) and found.not_found
     return judged(fine, str(found))
 
 
@@ -376,8 +377,8 @@ def _absent(talk: Talk010) -> Seen:
 )
 def _asked(talk: Talk010) -> Seen:
     queue, exchange = _bound(talk)
-    found = talk.call(amqp.ExchangeBound(exchange, queue))
-    wrong = not isinstance(found, amqp.ExchangeBoundResult) or any(
+    found = talk.call(spec.ExchangeBound(exchange, queue))
+    wrong = not isinstance(found, spec.ExchangeBoundResult) or any(
         (found.exchange_not_found, found.queue_not_found, found.queue_not_matched, found.key_not_matched)
     )
     return Seen(Verdict.BREAKS if wrong else Verdict.CONFORMS, str(found))
@@ -392,7 +393,7 @@ def _asked(talk: Talk010) -> Seen:
 )
 def _twice(talk: Talk010) -> Seen:
     queue, exchange = _bound(talk)
-    talk.call(amqp.ExchangeBind(queue, exchange, "k"))
+    talk.call(spec.ExchangeBind(queue, exchange, "k"))
     talk.store("k", exchange=exchange)
     return talk.holds(queue, b"hello")
 
@@ -414,7 +415,7 @@ def _fanout(talk: Talk010) -> Seen:
     exchange = talk.exchange("fanout")
     queues = [talk.declare() for _ in range(2)]
     for each in queues:
-        talk.call(amqp.ExchangeBind(each, exchange, ""))
+        talk.call(spec.ExchangeBind(each, exchange, ""))
     talk.store("whatever", exchange=exchange)
     counts = [talk.ready(each) for each in queues]
     return judged(counts == [1, 1], f"messages: {counts}")
@@ -434,7 +435,7 @@ def _topic(talk: Talk010) -> Seen:
     wrong: list[str] = []
     queues = {pattern: talk.declare() for pattern in cases}
     for pattern, queue in queues.items():
-        talk.call(amqp.ExchangeBind(queue, exchange, pattern))
+        talk.call(spec.ExchangeBind(queue, exchange, pattern))
     for key in keys:
         talk.store(key, key.encode(), exchange)
     for pattern, queue in queues.items():
@@ -456,7 +457,7 @@ for _rule, _match, _fits in (("headers-all", "all", 1), ("headers-any", "any", 2
     )
     def _headers(talk: Talk010, match: str = _match, fits: int = _fits) -> Seen:
         exchange, queue = talk.exchange("headers"), talk.declare()
-        talk.call(amqp.ExchangeBind(queue, exchange, "k", {"x-match": match, "a": "1", "b": "2"}))
+        talk.call(spec.ExchangeBind(queue, exchange, "k", {"x-match": match, "a": "1", "b": "2"}))
         for headers in ({"a": "1", "b": "2"}, {"a": "1"}, {"c": "3"}):
             talk.store("", exchange=exchange, about=amqp.MessageProperties(application_headers=headers))
         count = talk.ready(queue)
@@ -487,7 +488,7 @@ def _default(talk: Talk010) -> Seen:
 def _exclusive(talk: Talk010) -> Seen:
     queue = talk.declare(exclusive=True)
     other = talk.another()
-    return other.refuses(amqp.QueueDeclare(queue, exclusive=True), 405)
+    return other.refuses(spec.QueueDeclare(queue, exclusive=True), 405)
 
 
 @SUITE.on_a_channel(
@@ -516,7 +517,7 @@ def _goes(talk: Talk010) -> Seen:
     needs=_DECLARE,
 )
 def _durable(talk: Talk010) -> Seen:
-    return talk.does(amqp.QueueDeclare(talk.names.queue(), durable=True))
+    return talk.does(spec.QueueDeclare(talk.names.queue(), durable=True))
 
 
 @SUITE.on_a_channel(
@@ -530,7 +531,7 @@ def _no_queue(talk: Talk010) -> Seen:
 @SUITE.on_a_channel("queue.purge/empty", "must", "Purging empties a queue.", "no message", needs=_DECLARE)
 def _purged(talk: Talk010) -> Seen:
     queue = talk.filled(b"1", b"2")
-    talk.call(amqp.QueuePurge(queue))
+    talk.call(spec.QueuePurge(queue))
     count = talk.ready(queue)
     return Seen(Verdict.BREAKS if count else Verdict.CONFORMS, f"messages: {count}")
 
@@ -546,9 +547,9 @@ def _pending(talk: Talk010) -> Seen:
     queue = talk.filled(b"1", b"2")
     talk.subscribe(queue, credit=1)
     unit = talk.arrives()
-    talk.call(amqp.QueuePurge(queue))
-    talk.call(amqp.MessageCancel("d"))
-    talk.call(amqp.MessageRelease(amqp.SequenceSet.of(unit.number)))
+    talk.call(spec.QueuePurge(queue))
+    talk.call(spec.MessageCancel("d"))
+    talk.call(spec.MessageRelease(amqp.SequenceSet.of(unit.number)))
     return talk.holds(queue, b"1")
 
 
@@ -561,11 +562,11 @@ def _pending(talk: Talk010) -> Seen:
 )
 def _orphans(talk: Talk010) -> Seen:
     other, exchange = talk.declare(), talk.exchange("fanout")
-    talk.call(amqp.ExchangeBind(other, exchange, ""))
+    talk.call(spec.ExchangeBind(other, exchange, ""))
     queue = talk.names.queue()
-    talk.call(amqp.QueueDeclare(queue, exchange))
+    talk.call(spec.QueueDeclare(queue, exchange))
     talk.store(queue)
-    talk.call(amqp.QueueDelete(queue))
+    talk.call(spec.QueueDelete(queue))
     return talk.holds(other, b"hello")
 
 
@@ -582,7 +583,7 @@ def _orphans(talk: Talk010) -> Seen:
 def _blank(talk: Talk010) -> Seen:
     queue = talk.declare()
     headers = (amqp.DeliveryProperties(routing_key=queue),)
-    talk.command(amqp.MessageTransfer(None, 1, 0), headers=headers, body=b"hello")
+    talk.command(spec.MessageTransfer(None, 1, 0), headers=headers, body=b"hello")
     return talk.holds(queue, b"hello")
 
 
@@ -659,7 +660,7 @@ def _unroutable(talk: Talk010) -> Seen:
     exchange = talk.exchange("direct")
     talk.store("nowhere", exchange=exchange, discard_unroutable=True)
     headers = (amqp.DeliveryProperties(routing_key="nowhere"),)
-    number = talk.command(amqp.MessageTransfer(exchange, 0, 0), headers=headers, body=b"x")
+    number = talk.command(spec.MessageTransfer(exchange, 0, 0), headers=headers, body=b"x")
     unit = talk.wait(("message.reject",))
     if unit is None:
         return talk.silence()
@@ -691,8 +692,8 @@ def _accept(talk: Talk010) -> Seen:
     queue = talk.filled(b"hello")
     talk.subscribe(queue, credit=1, acquire_mode=1)
     unit = talk.arrives()
-    talk.call(amqp.MessageAccept(amqp.SequenceSet.of(unit.number)))
-    talk.call(amqp.MessageCancel("d"))
+    talk.call(spec.MessageAccept(amqp.SequenceSet.of(unit.number)))
+    talk.call(spec.MessageCancel("d"))
     return talk.holds(queue, b"hello")
 
 
@@ -706,15 +707,15 @@ def _accept(talk: Talk010) -> Seen:
 def _acquire(talk: Talk010) -> Seen:
     queue = talk.filled(b"hello")
     talk.subscribe(queue, credit=1, acquire_mode=1)
-    first = talk.call(amqp.MessageAcquire(amqp.SequenceSet.of(talk.arrives().number)))
+    first = talk.call(spec.MessageAcquire(amqp.SequenceSet.of(talk.arrives().number)))
     talk.attach(2)
     talk.subscribe(queue, 2, credit=1, acquire_mode=1)
     second = talk.next(channel=2, seconds=0.5)
-    got = bool(isinstance(first, amqp.Acquired) and first.transfers)
+    got = bool(isinstance(first, spec.Acquired) and first.transfers)
     if second is None:
         return judged(got, "only the first has seen it")
-    again = talk.call(amqp.MessageAcquire(amqp.SequenceSet.of(second.number)), 2)
-    both = bool(isinstance(again, amqp.Acquired) and again.transfers)
+    again = talk.call(spec.MessageAcquire(amqp.SequenceSet.of(second.number)), 2)
+    both = bool(isinstance(again, spec.Acquired) and again.transfers)
     fine = got and not both
     return judged(fine, f"first {got}, second {both}".lower())
 
@@ -728,12 +729,12 @@ def _acquire(talk: Talk010) -> Seen:
 )
 def _reject(talk: Talk010) -> Seen:
     other, exchange = talk.declare(), talk.exchange("fanout")
-    talk.call(amqp.ExchangeBind(other, exchange, ""))
+    talk.call(spec.ExchangeBind(other, exchange, ""))
     queue = talk.names.queue()
-    talk.call(amqp.QueueDeclare(queue, exchange))
+    talk.call(spec.QueueDeclare(queue, exchange))
     talk.store(queue)
     talk.subscribe(queue, credit=1)
-    talk.call(amqp.MessageReject(amqp.SequenceSet.of(talk.arrives().number), 0, ""))
+    talk.call(spec.MessageReject(amqp.SequenceSet.of(talk.arrives().number), 0, ""))
     return talk.holds(other, b"hello")
 
 
@@ -748,8 +749,8 @@ def _release(talk: Talk010) -> Seen:
     queue = talk.filled(b"1", b"2", b"3")
     talk.subscribe(queue, credit=2)
     found = [talk.arrives().number for _ in range(2)]
-    talk.call(amqp.MessageCancel("d"))
-    talk.call(amqp.MessageRelease(amqp.SequenceSet.of(*found)))
+    talk.call(spec.MessageCancel("d"))
+    talk.call(spec.MessageRelease(amqp.SequenceSet.of(*found)))
     return talk.holds(queue, b"1", b"2", b"3")
 
 
@@ -762,7 +763,7 @@ def _release(talk: Talk010) -> Seen:
 )
 def _set(talk: Talk010) -> Seen:
     talk.subscribe(talk.filled(b"hello"), credit=2)
-    talk.call(amqp.MessageRelease(amqp.SequenceSet.of(talk.arrives().number), True))
+    talk.call(spec.MessageRelease(amqp.SequenceSet.of(talk.arrives().number), True))
     about = talk.arrives().headers.delivery_properties
     fine = about is not None and about.redelivered
     return judged(fine, f"redelivered {fine}".lower())
@@ -786,7 +787,7 @@ def _no_credit(talk: Talk010) -> Seen:
 def _in_use(talk: Talk010) -> Seen:
     queue = _subscribed(talk)
     other = talk.another()
-    return other.refuses(amqp.MessageSubscribe(queue, "d", 0, 0, True), 405)
+    return other.refuses(spec.MessageSubscribe(queue, "d", 0, 0, True), 405)
 
 
 @SUITE.on_a_channel(
@@ -799,7 +800,7 @@ def _in_use(talk: Talk010) -> Seen:
 def _deleted(talk: Talk010) -> Seen:
     queue = _subscribed(talk)
     other = talk.another()
-    other.call(amqp.QueueDelete(queue))
+    other.call(spec.QueueDelete(queue))
     unit = talk.wait(())
     if unit is None:
         return talk.silence()
@@ -813,7 +814,7 @@ def _deleted(talk: Talk010) -> Seen:
 def _cancelled(talk: Talk010) -> Seen:
     queue = talk.declare()
     talk.subscribe(queue, credit=MANY)
-    talk.call(amqp.MessageCancel("d"))
+    talk.call(spec.MessageCancel("d"))
     talk.store(queue)
     return talk.no_more("no message")
 
@@ -822,7 +823,7 @@ def _cancelled(talk: Talk010) -> Seen:
 def _stopped(talk: Talk010) -> Seen:
     queue = talk.declare()
     talk.subscribe(queue, credit=MANY)
-    talk.call(amqp.MessageStop("d"))
+    talk.call(spec.MessageStop("d"))
     talk.store(queue)
     return talk.no_more("no message")
 
@@ -837,7 +838,7 @@ def _stopped(talk: Talk010) -> Seen:
 def _flushed(talk: Talk010) -> Seen:
     queue = talk.filled(b"hello")
     talk.subscribe(queue, credit=MANY)
-    talk.call(amqp.MessageFlush("d"))
+    talk.call(spec.MessageFlush("d"))
     talk.arrives()
     talk.store(queue)
     return talk.no_more("one message")
@@ -853,8 +854,8 @@ def _flushed(talk: Talk010) -> Seen:
 def _octets(talk: Talk010) -> Seen:
     queue = talk.filled(bytes(1_000))
     talk.subscribe(queue)
-    talk.call(amqp.MessageFlow("d", 1, 10))
-    talk.call(amqp.MessageFlow("d", 0, MANY))
+    talk.call(spec.MessageFlow("d", 1, 10))
+    talk.call(spec.MessageFlow("d", 0, MANY))
     return talk.no_more("no message")
 
 
@@ -892,8 +893,8 @@ def _used(talk: Talk010) -> Seen:
 
 @SUITE.on_a_channel("tx.select/exactly-once", "must", "tx.select comes once.", "execution.exception 409", needs=_TX)
 def _selected(talk: Talk010) -> Seen:
-    talk.call(amqp.TxSelect())
-    return talk.refuses(amqp.TxSelect(), 409)
+    talk.call(spec.TxSelect())
+    return talk.refuses(spec.TxSelect(), 409)
 
 
 @SUITE.on_a_channel(
@@ -904,8 +905,8 @@ def _selected(talk: Talk010) -> Seen:
     needs=(*_TX, "0-10/dtx"),
 )
 def _kinds(talk: Talk010) -> Seen:
-    talk.call(amqp.DtxSelect())
-    return talk.refuses(amqp.TxSelect(), 409)
+    talk.call(spec.DtxSelect())
+    return talk.refuses(spec.TxSelect(), 409)
 
 
 @SUITE.on_a_channel(
@@ -917,11 +918,11 @@ def _kinds(talk: Talk010) -> Seen:
 )
 def _committed(talk: Talk010) -> Seen:
     queue = talk.declare()
-    talk.call(amqp.TxSelect())
+    talk.call(spec.TxSelect())
     talk.store(queue)
     other = talk.another()
     early = other.ready(queue)
-    talk.call(amqp.TxCommit())
+    talk.call(spec.TxCommit())
     late = other.ready(queue)
     fine = (early, late) == (0, 1)
     return judged(fine, f"messages: {early} before, {late} after")
@@ -936,29 +937,29 @@ def _committed(talk: Talk010) -> Seen:
 )
 def _kept(talk: Talk010) -> Seen:
     queue = talk.filled(b"hello")
-    talk.call(amqp.TxSelect())
+    talk.call(spec.TxSelect())
     talk.subscribe(queue, credit=1)
     unit = talk.arrives()
-    talk.call(amqp.MessageAccept(amqp.SequenceSet.of(unit.number)))
-    talk.call(amqp.TxRollback())
+    talk.call(spec.MessageAccept(amqp.SequenceSet.of(unit.number)))
+    talk.call(spec.TxRollback())
     other = talk.another()
     other.subscribe(queue, credit=1)
     return other.no_more("no message for another")
 
 
-def _dtx(talk: Talk010, name: bytes = b"1") -> amqp.Xid:
+def _dtx(talk: Talk010, name: bytes = b"1") -> spec.Xid:
     """Select distributed transactions, and return an xid of the case's own. Raises Surprise."""
-    talk.call(amqp.DtxSelect())
-    return amqp.Xid(1, talk.names.name().encode(), name)
+    talk.call(spec.DtxSelect())
+    return spec.Xid(1, talk.names.name().encode(), name)
 
 
 _OF_BRANCHES: Final[tuple[tuple[str, Of], ...]] = (
-    ("commit", lambda xid: amqp.DtxCommit(xid, True)),
-    ("prepare", lambda xid: amqp.DtxPrepare(xid)),
-    ("rollback", lambda xid: amqp.DtxRollback(xid)),
-    ("forget", lambda xid: amqp.DtxForget(xid)),
-    ("get-timeout", lambda xid: amqp.DtxGetTimeout(xid)),
-    ("set-timeout", lambda xid: amqp.DtxSetTimeout(xid, 10)),
+    ("commit", lambda xid: spec.DtxCommit(xid, True)),
+    ("prepare", lambda xid: spec.DtxPrepare(xid)),
+    ("rollback", lambda xid: spec.DtxRollback(xid)),
+    ("forget", lambda xid: spec.DtxForget(xid)),
+    ("get-timeout", lambda xid: spec.DtxGetTimeout(xid)),
+    ("set-timeout", lambda xid: spec.DtxSetTimeout(xid, 10)),
 )
 
 for _name, _making_of in _OF_BRANCHES:
@@ -985,7 +986,7 @@ for _name, _making_of in _OF_BRANCHES[:4]:
     )
     def _associated(talk: Talk010, making: Of = _making_of) -> Seen:
         xid = _dtx(talk)
-        talk.call(amqp.DtxStart(xid))
+        talk.call(spec.DtxStart(xid))
         return talk.refuses(making(xid), 409)
 
 
@@ -998,9 +999,9 @@ for _name, _making_of in _OF_BRANCHES[:4]:
 )
 def _known(talk: Talk010) -> Seen:
     xid = _dtx(talk)
-    talk.call(amqp.DtxStart(xid))
-    talk.call(amqp.DtxEnd(xid))
-    return talk.refuses(amqp.DtxStart(xid), 530)
+    talk.call(spec.DtxStart(xid))
+    talk.call(spec.DtxEnd(xid))
+    return talk.refuses(spec.DtxStart(xid), 530)
 
 
 @SUITE.on_a_channel(
@@ -1011,7 +1012,7 @@ def _known(talk: Talk010) -> Seen:
     needs=_DTX,
 )
 def _both(talk: Talk010) -> Seen:
-    return talk.refuses(amqp.DtxStart(_dtx(talk), True, True), 530)
+    return talk.refuses(spec.DtxStart(_dtx(talk), True, True), 530)
 
 
 @SUITE.on_a_channel(
@@ -1023,8 +1024,8 @@ def _both(talk: Talk010) -> Seen:
 )
 def _end_both(talk: Talk010) -> Seen:
     xid = _dtx(talk)
-    talk.call(amqp.DtxStart(xid))
-    return talk.refuses(amqp.DtxEnd(xid, True, True), 530)
+    talk.call(spec.DtxStart(xid))
+    return talk.refuses(spec.DtxEnd(xid, True, True), 530)
 
 
 @SUITE.on_a_channel(
@@ -1035,7 +1036,7 @@ def _end_both(talk: Talk010) -> Seen:
     needs=_DTX,
 )
 def _end_nothing(talk: Talk010) -> Seen:
-    return talk.refuses(amqp.DtxEnd(_dtx(talk)), 409, 404)
+    return talk.refuses(spec.DtxEnd(_dtx(talk)), 409, 404)
 
 
 @SUITE.on_a_channel(
@@ -1047,9 +1048,9 @@ def _end_nothing(talk: Talk010) -> Seen:
 )
 def _two(talk: Talk010) -> Seen:
     xid = _dtx(talk)
-    talk.call(amqp.DtxStart(xid))
-    talk.call(amqp.DtxEnd(xid))
-    return talk.refuses(amqp.DtxCommit(xid, False), 409)
+    talk.call(spec.DtxStart(xid))
+    talk.call(spec.DtxEnd(xid))
+    return talk.refuses(spec.DtxCommit(xid, False), 409)
 
 
 @SUITE.on_a_channel(
@@ -1063,11 +1064,11 @@ def _one(talk: Talk010) -> Seen:
     # With some work: a branch that has none may be forgotten when it is prepared.
     queue = talk.declare()
     xid = _dtx(talk)
-    talk.call(amqp.DtxStart(xid))
+    talk.call(spec.DtxStart(xid))
     talk.store(queue)
-    talk.call(amqp.DtxEnd(xid))
-    talk.call(amqp.DtxPrepare(xid))
-    return talk.refuses(amqp.DtxCommit(xid, True), 409)
+    talk.call(spec.DtxEnd(xid))
+    talk.call(spec.DtxPrepare(xid))
+    return talk.refuses(spec.DtxCommit(xid, True), 409)
 
 
 @SUITE.on_a_channel(
@@ -1081,16 +1082,16 @@ def _remember(talk: Talk010) -> Seen:
     other = talk.another()
     queue = talk.declare()
     xid = _dtx(other)
-    other.call(amqp.DtxStart(xid))
+    other.call(spec.DtxStart(xid))
     other.store(queue)
-    other.call(amqp.DtxEnd(xid))
-    other.call(amqp.DtxPrepare(xid))
+    other.call(spec.DtxEnd(xid))
+    other.call(spec.DtxPrepare(xid))
     other.finish()
     other.close()
-    talk.call(amqp.DtxSelect())
-    found = talk.call(amqp.DtxRecover())
-    known = [*(found.in_doubt or ())] if isinstance(found, amqp.RecoverResult) else []
-    talk.call(amqp.DtxRollback(xid))
+    talk.call(spec.DtxSelect())
+    found = talk.call(spec.DtxRecover())
+    known = [*(found.in_doubt or ())] if isinstance(found, spec.RecoverResult) else []
+    talk.call(spec.DtxRollback(xid))
     text = f"{len(known)} branches in doubt"
     if xid not in known:
         return Seen(Verdict.BREAKS, f"{text}, without that of the case")
@@ -1107,12 +1108,12 @@ def _remember(talk: Talk010) -> Seen:
 def _branch(talk: Talk010) -> Seen:
     queue = talk.declare()
     xid = _dtx(talk)
-    talk.call(amqp.DtxStart(xid))
+    talk.call(spec.DtxStart(xid))
     talk.store(queue)
-    talk.call(amqp.DtxEnd(xid))
+    talk.call(spec.DtxEnd(xid))
     other = talk.another()
     early = other.ready(queue)
-    talk.call(amqp.DtxCommit(xid, True))
+    talk.call(spec.DtxCommit(xid, True))
     late = other.ready(queue)
     fine = (early, late) == (0, 1)
     return judged(fine, f"messages: {early} before, {late} after")
@@ -1127,11 +1128,11 @@ def _branch(talk: Talk010) -> Seen:
 )
 def _timeout(talk: Talk010) -> Seen:
     xid = _dtx(talk)
-    talk.call(amqp.DtxStart(xid))
-    talk.call(amqp.DtxSetTimeout(xid, 30))
-    talk.call(amqp.DtxSetTimeout(xid, 60))
-    found = talk.call(amqp.DtxGetTimeout(xid))
-    told = found.timeout if isinstance(found, amqp.GetTimeoutResult) else None
+    talk.call(spec.DtxStart(xid))
+    talk.call(spec.DtxSetTimeout(xid, 30))
+    talk.call(spec.DtxSetTimeout(xid, 60))
+    found = talk.call(spec.DtxGetTimeout(xid))
+    told = found.timeout if isinstance(found, spec.GetTimeoutResult) else None
     return judged(told == 60, f"time-out {told}")
 
 
@@ -1143,7 +1144,7 @@ def _timeout(talk: Talk010) -> Seen:
     needs=_DTX,
 )
 def _not_selected(talk: Talk010) -> Seen:
-    return talk.refuses(amqp.DtxStart(_XID), 409, 503)
+    return talk.refuses(spec.DtxStart(_XID), 409, 503)
 
 
 # What is done, though something else could be thought.
@@ -1153,19 +1154,19 @@ _DONE: Final[tuple[tuple[str, str, str, Making], ...]] = (
         "exchange.declare/durable-support",
         "must",
         "A server has durable and transient exchanges.",
-        lambda talk: amqp.ExchangeDeclare(talk.names.exchange(), "direct", durable=True),
+        lambda talk: spec.ExchangeDeclare(talk.names.exchange(), "direct", durable=True),
     ),
     (
         "exchange.bind/multiple-bindings",
         "should",
         "A queue may have several bindings.",
-        lambda talk: amqp.ExchangeBind(*_bound(talk), "another"),
+        lambda talk: spec.ExchangeBind(*_bound(talk), "another"),
     ),
     (
         "queue.declare/exclusive-types",
         "must",
         "A server has exclusive and shared queues.",
-        lambda talk: amqp.QueueDeclare(talk.names.queue(), exclusive=True),
+        lambda talk: spec.QueueDeclare(talk.names.queue(), exclusive=True),
     ),
 )
 
@@ -1199,7 +1200,7 @@ def _sixteen(talk: Talk010) -> Seen:
 def _subscribers(talk: Talk010) -> Seen:
     queue = talk.declare()
     for place in range(16):
-        talk.call(amqp.MessageSubscribe(queue, f"d{place}", 0, 0))
+        talk.call(spec.MessageSubscribe(queue, f"d{place}", 0, 0))
     count = talk.query(queue).subscriber_count
     return judged(count == 16, f"{count} subscribers")
 
@@ -1213,11 +1214,11 @@ def _subscribers(talk: Talk010) -> Seen:
 )
 def _sticky(talk: Talk010) -> Seen:
     exchange = talk.exchange("direct")
-    unit = talk.done(talk.command(amqp.ExchangeDeclare(exchange, "direct", durable=True)))
+    unit = talk.done(talk.command(spec.ExchangeDeclare(exchange, "direct", durable=True)))
     if unit is not None and unit.event != "session.completed":
         return Seen(Verdict.OTHER_CODE, f"{talk.described(unit)}: it is refused")
-    found = talk.call(amqp.ExchangeQuery(exchange))
-    durable = isinstance(found, amqp.ExchangeQueryResult) and found.durable
+    found = talk.call(spec.ExchangeQuery(exchange))
+    durable = isinstance(found, spec.ExchangeQueryResult) and found.durable
     return Seen(Verdict.BREAKS if durable else Verdict.CONFORMS, f"durable {durable}".lower())
 
 
@@ -1235,7 +1236,7 @@ for _rule, _again in (
     )
     def _stays(talk: Talk010, again: dict[str, Any] = _again) -> Seen:
         queue = talk.declare()
-        unit = talk.done(talk.command(amqp.QueueDeclare(queue, **again)))
+        unit = talk.done(talk.command(spec.QueueDeclare(queue, **again)))
         if unit is not None and unit.event != "session.completed":
             return Seen(Verdict.OTHER_CODE, f"{talk.described(unit)}: it is refused")
         found = talk.query(queue)
@@ -1253,7 +1254,7 @@ for _rule, _again in (
 )
 def _no_x_match(talk: Talk010) -> Seen:
     queue, exchange = talk.declare(), talk.exchange("headers")
-    return talk.refuses(amqp.ExchangeBind(queue, exchange, "k", {"a": "1"}), 542)
+    return talk.refuses(spec.ExchangeBind(queue, exchange, "k", {"a": "1"}), 542)
 
 
 @SUITE.on_a_channel(
@@ -1266,7 +1267,7 @@ def _no_x_match(talk: Talk010) -> Seen:
 )
 def _x_match(talk: Talk010) -> Seen:
     queue, exchange = talk.declare(), talk.exchange("headers")
-    seen = talk.refuses(amqp.ExchangeBind(queue, exchange, "k", {"x-match": "probe", "a": "1"}), 542)
+    seen = talk.refuses(spec.ExchangeBind(queue, exchange, "k", {"x-match": "probe", "a": "1"}), 542)
     # The exception is demanded where the argument lacks.
     return Seen(Verdict.NON_STRICT, seen.text) if seen.verdict is Verdict.BREAKS else seen
 
@@ -1307,8 +1308,8 @@ def _id(talk: Talk010) -> Seen:
 def _reject_unacquired(talk: Talk010) -> Seen:
     queue = talk.filled(b"hello")
     talk.subscribe(queue, credit=1, acquire_mode=1)
-    talk.call(amqp.MessageReject(amqp.SequenceSet.of(talk.arrives().number), 0, ""))
-    talk.call(amqp.MessageCancel("d"))
+    talk.call(spec.MessageReject(amqp.SequenceSet.of(talk.arrives().number), 0, ""))
+    talk.call(spec.MessageCancel("d"))
     return talk.holds(queue, b"hello")
 
 
@@ -1321,8 +1322,8 @@ def _reject_unacquired(talk: Talk010) -> Seen:
 )
 def _explicit(talk: Talk010) -> Seen:
     queue = talk.declare()
-    talk.call(amqp.TxSelect())
-    return talk.refuses(amqp.MessageSubscribe(queue, "d", 1, 0), 530)
+    talk.call(spec.TxSelect())
+    return talk.refuses(spec.MessageSubscribe(queue, "d", 1, 0), 530)
 
 
 @SUITE.on_a_channel(
@@ -1333,4 +1334,4 @@ def _explicit(talk: Talk010) -> Seen:
     needs=_DTX,
 )
 def _unknown_start(talk: Talk010) -> Seen:
-    return talk.refuses(amqp.DtxStart(_dtx(talk), True), 530, 404)
+    return talk.refuses(spec.DtxStart(_dtx(talk), True), 530, 404)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from amqp_sansio import amqp_0_9_1 as amqp
+from amqp_sansio.amqp_0_9_1 import spec
 
 from ..case import Suite
 from ..talk import Talk
@@ -20,7 +20,7 @@ SUITE: Final = Suite(Talk)
     "queue.declare-ok with two different names",
 )
 def _server_named(talk: Talk) -> Seen:
-    names = [talk.call(amqp.QueueDeclare(exclusive=True)).queue for _ in range(2)]
+    names = [talk.call(spec.QueueDeclare(exclusive=True)).queue for _ in range(2)]
     fine = all(names) and names[0] != names[1]
     return judged(fine, ", ".join(names))
 
@@ -30,7 +30,7 @@ def _server_named(talk: Talk) -> Seen:
 )
 def _named(talk: Talk) -> Seen:
     name = talk.names.queue()
-    answer = talk.call(amqp.QueueDeclare(name, exclusive=True)).queue
+    answer = talk.call(spec.QueueDeclare(name, exclusive=True)).queue
     return judged(answer == name, answer or "no name")
 
 
@@ -41,7 +41,7 @@ def _named(talk: Talk) -> Seen:
     "channel.close 403",
 )
 def _reserved(talk: Talk) -> Seen:
-    return talk.refuses(amqp.QueueDeclare(talk.names.queue("amq."), exclusive=True), 403)
+    return talk.refuses(spec.QueueDeclare(talk.names.queue("amq."), exclusive=True), 403)
 
 
 @SUITE.on_a_channel(
@@ -51,7 +51,7 @@ def _reserved(talk: Talk) -> Seen:
     "channel.close 404",
 )
 def _passive(talk: Talk) -> Seen:
-    return talk.refuses(amqp.QueueDeclare(talk.names.queue(), passive=True), 404)
+    return talk.refuses(spec.QueueDeclare(talk.names.queue(), passive=True), 404)
 
 
 @SUITE.on_a_channel(
@@ -62,7 +62,7 @@ def _passive(talk: Talk) -> Seen:
 )
 def _passive_ignores(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
-    return talk.answers_to(amqp.QueueDeclare(queue, passive=True, durable=True))
+    return talk.answers_to(spec.QueueDeclare(queue, passive=True, durable=True))
 
 
 _EQUIVALENT = "Declaring a queue again with the same values is answered; with other values it is a channel's error."
@@ -71,7 +71,7 @@ _EQUIVALENT = "Declaring a queue again with the same values is answered; with ot
 @SUITE.on_a_channel("queue.declare/equivalent", "must", _EQUIVALENT, "queue.declare-ok", variant="same")
 def _same(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
-    return talk.answers_to(amqp.QueueDeclare(queue, exclusive=True))
+    return talk.answers_to(spec.QueueDeclare(queue, exclusive=True))
 
 
 @SUITE.on_a_channel(
@@ -79,21 +79,21 @@ def _same(talk: Talk) -> Seen:
 )
 def _other(talk: Talk) -> Seen:
     queue = talk.declare(durable=True)
-    return talk.refuses(amqp.QueueDeclare(queue), 406, 530)
+    return talk.refuses(spec.QueueDeclare(queue), 406, 530)
 
 
 @SUITE.on_a_channel(
     "queue.declare/durable-both", "must", "A server has durable and transient queues.", "queue.declare-ok"
 )
 def _durable(talk: Talk) -> Seen:
-    return talk.answers_to(amqp.QueueDeclare(talk.names.queue(), durable=True))
+    return talk.answers_to(spec.QueueDeclare(talk.names.queue(), durable=True))
 
 
 @SUITE.on_a_channel(
     "queue.declare/exclusive-both", "must", "A server has exclusive and shared queues.", "queue.declare-ok"
 )
 def _exclusive(talk: Talk) -> Seen:
-    return talk.answers_to(amqp.QueueDeclare(talk.names.queue(), exclusive=True))
+    return talk.answers_to(spec.QueueDeclare(talk.names.queue(), exclusive=True))
 
 
 for _what in ("declare", "consume", "purge", "delete"):
@@ -108,11 +108,11 @@ for _what in ("declare", "consume", "purge", "delete"):
     def _foreign(talk: Talk, what: str = _what) -> Seen:
         queue = talk.declare(exclusive=True)
         other = talk.another()
-        method: amqp.RequestMethod[Any] = {
-            "declare": amqp.QueueDeclare(queue, passive=True),
-            "consume": amqp.BasicConsume(queue),
-            "purge": amqp.QueuePurge(queue),
-            "delete": amqp.QueueDelete(queue),
+        method: spec.RequestMethod[Any] = {
+            "declare": spec.QueueDeclare(queue, passive=True),
+            "consume": spec.BasicConsume(queue),
+            "purge": spec.QueuePurge(queue),
+            "delete": spec.QueueDelete(queue),
         }[what]
         return other.refuses(method, 405)
 
@@ -133,7 +133,7 @@ def _lifetime(talk: Talk) -> Seen:
     # The server may need a moment for it.
     deadline = talk.transport.now() + talk.patience.soon
     while True:
-        seen = talk.refuses(amqp.QueueDeclare(queue, passive=True), 404)
+        seen = talk.refuses(spec.QueueDeclare(queue, passive=True), 404)
         if seen.verdict is not Verdict.BREAKS or talk.transport.now() >= deadline:
             return seen
         talk.rest(0.02)
@@ -148,11 +148,11 @@ def _lifetime(talk: Talk) -> Seen:
 def _auto_delete(talk: Talk) -> Seen:
     talk.channel(2)
     queue = talk.declare(auto_delete=True, durable=True)
-    talk.call(amqp.QueueDeclare(queue, passive=True))
-    tag = talk.call(amqp.BasicConsume(queue)).consumer_tag
-    talk.call(amqp.BasicCancel(tag))
+    talk.call(spec.QueueDeclare(queue, passive=True))
+    tag = talk.call(spec.BasicConsume(queue)).consumer_tag
+    talk.call(spec.BasicCancel(tag))
     talk.rest()
-    return talk.refuses(amqp.QueueDeclare(queue, passive=True), 404, channel=2)
+    return talk.refuses(spec.QueueDeclare(queue, passive=True), 404, channel=2)
 
 
 @SUITE.on_a_channel(
@@ -163,7 +163,7 @@ def _auto_delete(talk: Talk) -> Seen:
 )
 def _current(talk: Talk) -> Seen:
     talk.filled()
-    talk.say(1, amqp.QueuePurge(""))
+    talk.say(1, spec.QueuePurge(""))
     unit = talk.wait(("queue.purge-ok",), 1)
     if unit is None or unit.event != "queue.purge-ok":
         return Seen(Verdict.BREAKS, talk.described(unit))
@@ -176,9 +176,9 @@ def _current(talk: Talk) -> Seen:
 )
 def _consumer_count(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
-    before = talk.call(amqp.QueueDeclare(queue, passive=True)).consumer_count
-    talk.call(amqp.BasicConsume(queue))
-    after = talk.call(amqp.QueueDeclare(queue, passive=True)).consumer_count
+    before = talk.call(spec.QueueDeclare(queue, passive=True)).consumer_count
+    talk.call(spec.BasicConsume(queue))
+    after = talk.call(spec.QueueDeclare(queue, passive=True)).consumer_count
     return judged((before, after) == (0, 1), f"{before}, then {after}")
 
 
@@ -200,8 +200,8 @@ def _default_binding(talk: Talk) -> Seen:
 )
 def _bind_twice(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
-    talk.call(amqp.QueueBind(queue, "amq.direct", queue))
-    return talk.answers_to(amqp.QueueBind(queue, "amq.direct", queue))
+    talk.call(spec.QueueBind(queue, "amq.direct", queue))
+    return talk.answers_to(spec.QueueBind(queue, "amq.direct", queue))
 
 
 @SUITE.on_a_channel(
@@ -214,7 +214,7 @@ def _once(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
     exchange = talk.exchange("topic")
     for key in ("#", "*", "a", "a"):
-        talk.call(amqp.QueueBind(queue, exchange, key))
+        talk.call(spec.QueueBind(queue, exchange, key))
     talk.publish(exchange=exchange, routing_key="a")
     return talk.holds_one(queue)
 
@@ -223,7 +223,7 @@ def _once(talk: Talk) -> Seen:
     "queue.bind/queue-not-found", "must", "Binding a queue that isn't there is 404.", "channel.close 404"
 )
 def _bind_no_queue(talk: Talk) -> Seen:
-    return talk.refuses(amqp.QueueBind(talk.names.queue(), "amq.direct", "k"), 404)
+    return talk.refuses(spec.QueueBind(talk.names.queue(), "amq.direct", "k"), 404)
 
 
 @SUITE.on_a_channel(
@@ -231,7 +231,7 @@ def _bind_no_queue(talk: Talk) -> Seen:
 )
 def _bind_no_exchange(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
-    return talk.refuses(amqp.QueueBind(queue, talk.names.exchange(), "k"), 404)
+    return talk.refuses(spec.QueueBind(queue, talk.names.exchange(), "k"), 404)
 
 
 @SUITE.on_a_channel(
@@ -239,14 +239,14 @@ def _bind_no_exchange(talk: Talk) -> Seen:
 )
 def _bind_default(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
-    return talk.refuses(amqp.QueueBind(queue, "", "k"), 403)
+    return talk.refuses(spec.QueueBind(queue, "", "k"), 403)
 
 
 @SUITE.on_a_channel(
     "queue.unbind/queue-not-found", "must", "Unbinding a queue that isn't there is 404.", "channel.close 404"
 )
 def _unbind_no_queue(talk: Talk) -> Seen:
-    return talk.refuses(amqp.QueueUnbind(talk.names.queue(), "amq.direct", "k"), 404)
+    return talk.refuses(spec.QueueUnbind(talk.names.queue(), "amq.direct", "k"), 404)
 
 
 @SUITE.on_a_channel(
@@ -257,7 +257,7 @@ def _unbind_no_queue(talk: Talk) -> Seen:
 )
 def _unbind_no_exchange(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
-    return talk.refuses(amqp.QueueUnbind(queue, talk.names.exchange(), "k"), 404)
+    return talk.refuses(spec.QueueUnbind(queue, talk.names.exchange(), "k"), 404)
 
 
 @SUITE.on_a_channel(
@@ -270,8 +270,8 @@ def _purge_unacked(talk: Talk) -> Seen:
     talk.channel(2)
     queue = talk.filled(2)
     talk.get(queue, 2, no_ack=False)
-    purged = talk.call(amqp.QueuePurge(queue)).message_count
-    talk.call(amqp.ChannelClose(200, "done"), 2)
+    purged = talk.call(spec.QueuePurge(queue)).message_count
+    talk.call(spec.ChannelClose(200, "done"), 2)
     kept = talk.counts(queue, 1)
     text = f"{purged} purged, {'1' if kept else 'none'} kept"
     return judged(kept and purged == 1, text)
@@ -281,14 +281,14 @@ def _purge_unacked(talk: Talk) -> Seen:
     "queue.purge/queue-not-found", "must", "Purging a queue that isn't there is 404.", "channel.close 404"
 )
 def _purge_none(talk: Talk) -> Seen:
-    return talk.refuses(amqp.QueuePurge(talk.names.queue()), 404)
+    return talk.refuses(spec.QueuePurge(talk.names.queue()), 404)
 
 
 @SUITE.on_a_channel(
     "queue.delete/queue-not-found", "must", "Deleting a queue that isn't there is 404.", "channel.close 404"
 )
 def _delete_none(talk: Talk) -> Seen:
-    return talk.refuses(amqp.QueueDelete(talk.names.queue()), 404)
+    return talk.refuses(spec.QueueDelete(talk.names.queue()), 404)
 
 
 @SUITE.on_a_channel(
@@ -299,8 +299,8 @@ def _delete_none(talk: Talk) -> Seen:
 )
 def _if_unused(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
-    talk.call(amqp.BasicConsume(queue))
-    return talk.refuses(amqp.QueueDelete(queue, if_unused=True), 406)
+    talk.call(spec.BasicConsume(queue))
+    return talk.refuses(spec.QueueDelete(queue, if_unused=True), 406)
 
 
 @SUITE.on_a_channel(
@@ -311,10 +311,10 @@ def _if_unused(talk: Talk) -> Seen:
 )
 def _if_empty(talk: Talk) -> Seen:
     queue = talk.filled()
-    return talk.refuses(amqp.QueueDelete(queue, if_empty=True), 406)
+    return talk.refuses(spec.QueueDelete(queue, if_empty=True), 406)
 
 
-for _method in (amqp.QueueBind("", "amq.direct", "k"), amqp.QueuePurge(""), amqp.QueueDelete("")):
+for _method in (spec.QueueBind("", "amq.direct", "k"), spec.QueuePurge(""), spec.QueueDelete("")):
 
     @SUITE.on_a_channel(
         f"{_method.NAME}/no-current-queue",
@@ -322,5 +322,5 @@ for _method in (amqp.QueueBind("", "amq.direct", "k"), amqp.QueuePurge(""), amqp
         "A method without a queue's name on a channel that declared none is a syntax error: 502.",
         "channel.close or connection.close 502",
     )
-    def _no_queue(talk: Talk, method: amqp.RequestMethod[Any] = _method) -> Seen:
+    def _no_queue(talk: Talk, method: spec.RequestMethod[Any] = _method) -> Seen:
         return talk.refuses(method, 502, by=("channel.close", "connection.close"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 
 from ..case import Suite
 from ..talk_1_0 import MANY, Arrived, Link, Talk10
@@ -134,7 +135,7 @@ def _terminal(talk: Talk10) -> Seen:
         payload += unit.payload
         resumed += bool(unit.content.resume)
         if not unit.content.settled:
-            talk.say(amqp.Disposition(amqp.RECEIVER, unit.content.delivery_id, settled=True, state=amqp.Accepted()))
+            talk.say(spec.Disposition(spec.RECEIVER, unit.content.delivery_id, settled=True, state=amqp.Accepted()))
     if payload:
         return Seen(Verdict.BREAKS, f"{len(payload)} octets of the message again")
     if not resumed:
@@ -239,7 +240,7 @@ def _has(talk: Talk10, name: str, filters: amqp.Described, messages: tuple[amqp.
 
 
 def _filter(code: int, value: Any) -> amqp.Described:
-    return amqp.Described(amqp.ULong(code), value)
+    return amqp.Described(spec.ULong(code), value)
 
 
 _NUMBERED: Final = tuple([amqp.Message(b"%d" % number, application_properties={"n": number}) for number in range(4)])
@@ -313,7 +314,7 @@ def _none(talk: Talk10) -> Seen:
     address = talk.node()
     unknown = amqp.Described(amqp.Symbol("probe:none:string"), "x")
     link = talk.asking(
-        amqp.RECEIVER, source=amqp.Source(address, filter={amqp.Symbol("probe"): unknown}), target=amqp.Target()
+        spec.RECEIVER, source=amqp.Source(address, filter={amqp.Symbol("probe"): unknown}), target=amqp.Target()
     )
     unit = talk.attach(link)
     if unit is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 
 from ..case import Suite
 from ..talk_1_0 import Arrived, Link, Talk10
@@ -16,7 +17,7 @@ _TX: Final = ("1.0/node", "1.0/transactions")
 _COORDINATOR: Final = ("1.0/transactions",)
 
 
-def _ask(talk: Talk10, control: Link, body: amqp.Composite) -> int:
+def _ask(talk: Talk10, control: Link, body: spec.Composite) -> int:
     """Send a declare or a discharge; return the number of its delivery."""
     # An amqp-value whose value is the composite.
     payload = b"\x00\x53\x77" + body.encode()
@@ -27,16 +28,16 @@ def _ask(talk: Talk10, control: Link, body: amqp.Composite) -> int:
 
 def _declared(talk: Talk10, control: Link) -> bytes:
     """Declare a transaction, and return its id. Raises Surprise."""
-    unit = talk.outcome(_ask(talk, control, amqp.Declare()), control.channel)
+    unit = talk.outcome(_ask(talk, control, spec.Declare()), control.channel)
     state = getattr(unit.content, "state", None) if unit is not None else None
-    if not isinstance(state, amqp.Declared) or not isinstance(state.txn_id, bytes):
+    if not isinstance(state, spec.Declared) or not isinstance(state.txn_id, bytes):
         raise Surprise(f"no transaction: {talk.described(unit)}")
     return state.txn_id
 
 
 def _discharge(talk: Talk10, control: Link, txn_id: bytes, *, fail: bool = False) -> Seen:
     """Discharge a transaction, and judge whether that is accepted."""
-    return talk.accepts(_ask(talk, control, amqp.Discharge(txn_id, fail)), control)
+    return talk.accepts(_ask(talk, control, spec.Discharge(txn_id, fail)), control)
 
 
 def _done(talk: Talk10, control: Link, txn_id: bytes, *, fail: bool = False) -> None:
@@ -46,12 +47,12 @@ def _done(talk: Talk10, control: Link, txn_id: bytes, *, fail: bool = False) -> 
 
 
 def _post(talk: Talk10, link: Link, txn_id: bytes, body: bytes = b"hello", **fields: Any) -> int:
-    return talk.put(link, body, state=amqp.TransactionalState(txn_id), **fields)
+    return talk.put(link, body, state=spec.TransactionalState(txn_id), **fields)
 
 
 def _retire(talk: Talk10, arrived: Arrived, txn_id: bytes, outcome: amqp.DeliveryState | None = None) -> None:
-    state = amqp.TransactionalState(txn_id, outcome or amqp.Accepted())
-    talk.say(amqp.Disposition(amqp.RECEIVER, arrived.number, settled=True, state=state))
+    state = spec.TransactionalState(txn_id, outcome or amqp.Accepted())
+    talk.say(spec.Disposition(spec.RECEIVER, arrived.number, settled=True, state=state))
 
 
 @SUITE.on_a_channel(
@@ -63,10 +64,10 @@ def _retire(talk: Talk10, arrived: Arrived, txn_id: bytes, outcome: amqp.Deliver
 )
 def _declare(talk: Talk10) -> Seen:
     control = talk.controller()
-    unit = talk.outcome(_ask(talk, control, amqp.Declare()))
+    unit = talk.outcome(_ask(talk, control, spec.Declare()))
     if unit is None:
         return talk.silence()
-    fine = unit.event == "disposition" and isinstance(unit.content.state, amqp.Declared)
+    fine = unit.event == "disposition" and isinstance(unit.content.state, spec.Declared)
     return judged(fine, talk.described(unit))
 
 
@@ -91,7 +92,7 @@ def _size(talk: Talk10) -> Seen:
 )
 def _settled(talk: Talk10) -> Seen:
     control = talk.controller()
-    talk.say(talk.transferring(control, settled=True), payload=b"\x00\x53\x77" + amqp.Declare().encode())
+    talk.say(talk.transferring(control, settled=True), payload=b"\x00\x53\x77" + spec.Declare().encode())
     return talk.fails("detach")
 
 
@@ -107,7 +108,7 @@ def _body(talk: Talk10) -> Seen:
     unit = talk.outcome(talk.put(control, b"hello"))
     if unit is None:
         return talk.silence()
-    taken = unit.event == "disposition" and isinstance(unit.content.state, (amqp.Accepted, amqp.Declared))
+    taken = unit.event == "disposition" and isinstance(unit.content.state, (amqp.Accepted, spec.Declared))
     return Seen(Verdict.BREAKS if taken else Verdict.CONFORMS, talk.described(unit))
 
 
@@ -147,7 +148,7 @@ def _outcome(talk: Talk10) -> Seen:
     if unit is None:
         return talk.silence()
     state = getattr(unit.content, "state", None)
-    fine = isinstance(state, amqp.TransactionalState) and state.txn_id == txn_id
+    fine = isinstance(state, spec.TransactionalState) and state.txn_id == txn_id
     fine = fine and isinstance(getattr(state, "outcome", None), amqp.Accepted)
     return judged(fine, talk.described(unit))
 
@@ -164,7 +165,7 @@ def _in_order(talk: Talk10) -> Seen:
     control = talk.controller()
     txn_id = _declared(talk, control)
     posted = _post(talk, link, txn_id)
-    asked = _ask(talk, control, amqp.Discharge(txn_id, False))
+    asked = _ask(talk, control, spec.Discharge(txn_id, False))
     done: list[int] = []
     while len(done) < 2:
         unit = talk.wait(("disposition",), 0)
@@ -220,7 +221,7 @@ def _twice(talk: Talk10) -> Seen:
 
 
 def _fails(talk: Talk10, control: Link, txn_id: bytes) -> Seen:
-    unit = talk.outcome(_ask(talk, control, amqp.Discharge(txn_id, False)))
+    unit = talk.outcome(_ask(talk, control, spec.Discharge(txn_id, False)))
     if unit is None:
         return talk.silence()
     state = getattr(unit.content, "state", None)
@@ -241,9 +242,9 @@ def _fails(talk: Talk10, control: Link, txn_id: bytes) -> Seen:
 def _partial(talk: Talk10) -> Seen:
     control, link = talk.controller(), talk.sender(talk.node())
     txn_id = _declared(talk, control)
-    state = amqp.TransactionalState(txn_id)
+    state = spec.TransactionalState(txn_id)
     talk.say(talk.transferring(link, more=True, state=state), payload=amqp.Message(b"hello").encode()[:4])
-    unit = talk.outcome(_ask(talk, control, amqp.Discharge(txn_id, False)))
+    unit = talk.outcome(_ask(talk, control, spec.Discharge(txn_id, False)))
     if unit is None:
         return talk.silence()
     error = getattr(unit.content, "error", None)
@@ -302,8 +303,8 @@ def _rolled_back(talk: Talk10) -> Seen:
     txn_id = _declared(talk, control)
     link = talk.receiver(address, credit=1)
     found = talk.arrives(link)
-    state = amqp.TransactionalState(txn_id, amqp.Accepted())
-    talk.say(amqp.Disposition(amqp.RECEIVER, found.number, settled=False, state=state))
+    state = spec.TransactionalState(txn_id, amqp.Accepted())
+    talk.say(spec.Disposition(spec.RECEIVER, found.number, settled=False, state=state))
     _done(talk, control, txn_id, fail=True)
     talk.leave(link)
     return talk.holds(address, b"hello")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from amqp_sansio import amqp_0_9_1 as amqp
+from amqp_sansio.amqp_0_9_1 import spec
 
 from ..case import Suite
 from ..talk import Talk
@@ -13,7 +13,7 @@ from ..verdicts import Seen, Verdict, judged
 SUITE: Final = Suite(Talk)
 
 
-for _method, _what in ((amqp.TxCommit(), "commit"), (amqp.TxRollback(), "rollback")):
+for _method, _what in ((spec.TxCommit(), "commit"), (spec.TxRollback(), "rollback")):
 
     @SUITE.on_a_channel(
         f"{_method.NAME}/not-transacted",
@@ -22,7 +22,7 @@ for _method, _what in ((amqp.TxCommit(), "commit"), (amqp.TxRollback(), "rollbac
         "channel.close 406",
         needs=("tx",),
     )
-    def _not_transacted(talk: Talk, method: amqp.RequestMethod[Any] = _method) -> Seen:
+    def _not_transacted(talk: Talk, method: spec.RequestMethod[Any] = _method) -> Seen:
         return talk.refuses(method, 406)
 
 
@@ -37,15 +37,15 @@ for _method, _what in ((amqp.TxCommit(), "commit"), (amqp.TxRollback(), "rollbac
 def _scope(talk: Talk) -> Seen:
     talk.channel(2)
     queue = talk.declare(exclusive=True)
-    talk.call(amqp.TxSelect())
+    talk.call(spec.TxSelect())
     return _waits_for_a_commit(talk, queue)
 
 
 def _waits_for_a_commit(talk: Talk, queue: str) -> Seen:
     talk.publish(routing_key=queue)
-    talk.call(amqp.BasicQos(0, 1))
+    talk.call(spec.BasicQos(0, 1))
     before = talk.ready(queue, 2)
-    talk.call(amqp.TxCommit())
+    talk.call(spec.TxCommit())
     after = talk.counts(queue, 1, 2)
     text = f"{before} before, {'1' if after else 'none'} after"
     return judged(before == 0 and after, text)
@@ -62,10 +62,10 @@ def _waits_for_a_commit(talk: Talk, queue: str) -> Seen:
 def _undone(talk: Talk) -> Seen:
     talk.channel(2)
     queue = talk.declare(exclusive=True)
-    talk.call(amqp.TxSelect())
+    talk.call(spec.TxSelect())
     talk.publish(routing_key=queue)
-    talk.call(amqp.TxRollback())
-    talk.call(amqp.TxCommit())
+    talk.call(spec.TxRollback())
+    talk.call(spec.TxCommit())
     count = talk.ready(queue, 2)
     return judged(count == 0, f"messages: {count}")
 
@@ -80,8 +80,8 @@ def _undone(talk: Talk) -> Seen:
 def _next(talk: Talk) -> Seen:
     talk.channel(2)
     queue = talk.declare(exclusive=True)
-    talk.call(amqp.TxSelect())
-    talk.call(amqp.TxCommit())
+    talk.call(spec.TxSelect())
+    talk.call(spec.TxCommit())
     return _waits_for_a_commit(talk, queue)
 
 
@@ -94,11 +94,11 @@ def _next(talk: Talk) -> Seen:
 )
 def _no_redelivery(talk: Talk) -> Seen:
     queue = talk.filled()
-    talk.call(amqp.TxSelect())
+    talk.call(spec.TxSelect())
     unit = talk.get(queue, no_ack=False)
     if unit is None:
         return Seen(Verdict.BREAKS, "no message")
-    talk.say(1, amqp.BasicAck(unit.content.delivery_tag))
-    talk.call(amqp.TxRollback())
+    talk.say(1, spec.BasicAck(unit.content.delivery_tag))
+    talk.call(spec.TxRollback())
     count = talk.ready(queue)
     return judged(count == 0, f"messages ready: {count}")

@@ -6,6 +6,8 @@ import struct
 from typing import Final
 
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
 
 from ..case import Suite
 from ..talk_0_10 import BODY, COMMAND, HEADER, HEADERS, Talk010, frame
@@ -78,7 +80,7 @@ def _size(talk: Talk010) -> Seen:
     f"{_CLOSED}; taking them isn't strict",
 )
 def _reserved(talk: Talk010) -> Seen:
-    control = amqp.SessionFlush(completed=True).encode_assembly()
+    control = spec.SessionFlush(completed=True).encode_assembly()
     talk.send(frame(control, spare=1, tail=0xFF))
     return _strict(talk)
 
@@ -100,13 +102,13 @@ _TRACK = f"{_CLOSED}; passing over it, or taking it, isn't strict"
 
 @SUITE.on_a_channel("wire/controls-track0", "must", "Controls are on track 0.", _TRACK)
 def _control_track(talk: Talk010) -> Seen:
-    talk.send(frame(amqp.SessionFlush(completed=True).encode_assembly(), track=1))
+    talk.send(frame(spec.SessionFlush(completed=True).encode_assembly(), track=1))
     return _strict(talk)
 
 
 @SUITE.on_a_channel("wire/commands-track1", "must", "Commands are on track 1.", _TRACK)
 def _command_track(talk: Talk010) -> Seen:
-    talk.send(frame(amqp.ExecutionSync().encode_segment(), COMMAND, track=0))
+    talk.send(frame(spec.ExecutionSync().encode_segment(), COMMAND, track=0))
     return _strict(talk)
 
 
@@ -133,8 +135,8 @@ def _no_command(talk: Talk010) -> Seen:
 )
 def _joined(talk: Talk010) -> Seen:
     queue = talk.declare()
-    command = amqp.MessageTransfer("", 1, 0).encode_segment(sync=True)
-    header = amqp.encode_headers((amqp.DeliveryProperties(routing_key=queue),))
+    command = spec.MessageTransfer("", 1, 0).encode_segment(sync=True)
+    header = encode_headers((amqp.DeliveryProperties(routing_key=queue),))
     parts = [frame(command, COMMAND, flags=0x0B), frame(header, HEADERS, flags=0x03)]
     body = b"hello"
     for place, octet in enumerate(body):
@@ -152,7 +154,7 @@ def _joined(talk: Talk010) -> Seen:
 )
 def _channel(talk: Talk010) -> Seen:
     talk.login(channel_max=1)
-    talk.say(amqp.SessionAttach(talk.names.name().encode()))
+    talk.say(spec.SessionAttach(talk.names.name().encode()))
     return _says(talk, "session.attached")
 
 
@@ -191,15 +193,15 @@ def _code(talk: Talk010) -> Seen:
 )
 def _unknown(talk: Talk010) -> Seen:
     queue = talk.declare()
-    routed = amqp.encode_headers((amqp.DeliveryProperties(routing_key=queue),))
+    routed = encode_headers((amqp.DeliveryProperties(routing_key=queue),))
     unknown = struct.pack(">IH", 6, 0x7F01) + b"abcd"
-    command = amqp.MessageTransfer("", 1, 0).encode_segment(sync=True)
+    command = spec.MessageTransfer("", 1, 0).encode_segment(sync=True)
     talk.send(
         frame(command, COMMAND, flags=0x0B) + frame(routed + unknown, HEADERS, flags=0x03) + frame(b"x", BODY, flags=7)
     )
     talk.subscribe(queue, credit=1)
     unit = talk.arrives()
-    structs = [each for each in unit.headers.others if isinstance(each, amqp.Struct32)]
+    structs = [each for each in unit.headers.others if isinstance(each, amqp.spec.Struct32)]
     fine = any(each.code == 0x7F01 for each in structs)
     return judged(fine, f"{len(structs)} structs that aren't known")
 
@@ -214,7 +216,7 @@ def _unknown(talk: Talk010) -> Seen:
 def _any_order(talk: Talk010) -> Seen:
     queue = talk.declare()
     headers = (amqp.MessageProperties(content_type="text/plain"), amqp.DeliveryProperties(routing_key=queue))
-    talk.command(amqp.MessageTransfer("", 1, 0), headers=headers, body=b"hello")
+    talk.command(spec.MessageTransfer("", 1, 0), headers=headers, body=b"hello")
     return talk.holds(queue, b"hello")
 
 
@@ -315,7 +317,7 @@ def _channels(talk: Talk010) -> Seen:
         talk.is_judged = False
         return Seen(Verdict.INFORMATIONAL, f"it offers {most}: no more are possible")
     talk.accept(channel_max=most + 1)
-    talk.say(amqp.ConnectionOpen(talk.login_as.vhost))
+    talk.say(spec.ConnectionOpen(talk.login_as.vhost))
     return _hung_up(talk)
 
 
@@ -328,7 +330,7 @@ def _frames(talk: Talk010) -> Seen:
         talk.is_judged = False
         return Seen(Verdict.INFORMATIONAL, f"it offers {most}: no larger ones are possible")
     talk.accept(max_frame_size=most + 1)
-    talk.say(amqp.ConnectionOpen(talk.login_as.vhost))
+    talk.say(spec.ConnectionOpen(talk.login_as.vhost))
     return _hung_up(talk)
 
 
@@ -336,7 +338,7 @@ def _frames(talk: Talk010) -> Seen:
 def _too_small(talk: Talk010) -> Seen:
     talk.authenticate()
     talk.accept(max_frame_size=1_024)
-    talk.say(amqp.ConnectionOpen(talk.login_as.vhost))
+    talk.say(spec.ConnectionOpen(talk.login_as.vhost))
     seen = _hung_up(talk)
     return Seen(Verdict.NON_STRICT, seen.text) if seen.verdict is Verdict.BREAKS and not talk.is_over else seen
 
@@ -357,7 +359,7 @@ def _heartbeat(talk: Talk010) -> Seen:
         talk.is_judged = False
         return Seen(Verdict.INFORMATIONAL, f"they are {interval} s apart: not waited for")
     talk.accept(heartbeat=interval)
-    talk.say(amqp.ConnectionOpen(talk.login_as.vhost))
+    talk.say(spec.ConnectionOpen(talk.login_as.vhost))
     talk.take("connection.open-ok")
     unit = talk.until(lambda each: each.event == "connection.heartbeat", 3.0 * interval)
     return judged(unit is not None, talk.described(unit))
@@ -374,8 +376,8 @@ def _heartbeat(talk: Talk010) -> Seen:
 )
 def _not_attached(talk: Talk010) -> Seen:
     talk.login()
-    talk.command(amqp.ExecutionSync())
-    return talk.detached(amqp.DetachCode.NOT_ATTACHED.value)
+    talk.command(spec.ExecutionSync())
+    return talk.detached(spec.DetachCode.NOT_ATTACHED.value)
 
 
 @SUITE.on_a_channel(
@@ -387,14 +389,14 @@ def _not_attached(talk: Talk010) -> Seen:
 def _busy(talk: Talk010) -> Seen:
     other = talk.opening_another()
     other.login()
-    other.say(amqp.SessionAttach(talk.session_names[0]))
+    other.say(spec.SessionAttach(talk.session_names[0]))
     unit = other.wait(("session.attached",))
     if unit is not None and unit.event == "session.attached":
         return Seen(Verdict.BREAKS, "session.attached")
     fine = (
         unit is not None
         and unit.event == "session.detached"
-        and unit.content.code == amqp.DetachCode.SESSION_BUSY.value
+        and unit.content.code == spec.DetachCode.SESSION_BUSY.value
     )
     return Seen(Verdict.CONFORMS if fine else Verdict.OTHER_CODE if unit else Verdict.BREAKS, other.described(unit))
 
@@ -406,14 +408,14 @@ def _busy(talk: Talk010) -> Seen:
     "session.detached 2",
 )
 def _transport(talk: Talk010) -> Seen:
-    talk.say(amqp.SessionAttach(talk.names.name().encode()))
+    talk.say(spec.SessionAttach(talk.names.name().encode()))
     unit = talk.wait(("session.attached",))
     if unit is not None and unit.event == "session.attached":
         return Seen(Verdict.BREAKS, "session.attached")
     if unit is None:
         # The rule is that there aren't two: it is kept by the end of the connection, but nothing says why.
         return Seen(Verdict.UNCLEAN, talk.ending()) if talk.has_ended else talk.silence()
-    fine = unit.event == "session.detached" and unit.content.code == amqp.DetachCode.TRANSPORT_BUSY.value
+    fine = unit.event == "session.detached" and unit.content.code == spec.DetachCode.TRANSPORT_BUSY.value
     return Seen(Verdict.CONFORMS if fine else Verdict.OTHER_CODE, talk.described(unit))
 
 
@@ -424,7 +426,7 @@ def _transport(talk: Talk010) -> Seen:
     "session.attached, on another channel",
 )
 def _another(talk: Talk010) -> Seen:
-    talk.say(amqp.SessionAttach(talk.names.name().encode()), channel=1)
+    talk.say(spec.SessionAttach(talk.names.name().encode()), channel=1)
     unit = talk.wait(("session.attached",), 1)
     fine = unit is not None and unit.event == "session.attached"
     return judged(fine, talk.described(unit))
@@ -437,7 +439,7 @@ def _another(talk: Talk010) -> Seen:
     "session.timeout",
 )
 def _time_out(talk: Talk010) -> Seen:
-    talk.say(amqp.SessionRequestTimeout(60))
+    talk.say(spec.SessionRequestTimeout(60))
     unit = talk.wait(("session.timeout",))
     if unit is None:
         return talk.silence()
@@ -453,15 +455,15 @@ def _time_out(talk: Talk010) -> Seen:
 )
 def _no_point(talk: Talk010) -> Seen:
     talk.login()
-    talk.say(amqp.SessionAttach(talk.names.name().encode()))
+    talk.say(spec.SessionAttach(talk.names.name().encode()))
     talk.take("session.attached")
-    number = talk.command(amqp.ExecutionSync())
+    number = talk.command(spec.ExecutionSync())
     unit = talk.done(number)
     if unit is None:
         return talk.silence()
     if unit.event == "session.completed":
         return Seen(Verdict.BREAKS, "it is done")
-    fine = unit.event == "session.detached" and unit.content.code == amqp.DetachCode.UNKNOWN_IDS.value
+    fine = unit.event == "session.detached" and unit.content.code == spec.DetachCode.UNKNOWN_IDS.value
     return Seen(Verdict.CONFORMS if fine else Verdict.OTHER_CODE, talk.described(unit))
 
 
@@ -472,8 +474,8 @@ def _no_point(talk: Talk010) -> Seen:
     "session.expected",
 )
 def _expected(talk: Talk010) -> Seen:
-    talk.call(amqp.ExecutionSync())
-    talk.say(amqp.SessionFlush(expected=True))
+    talk.call(spec.ExecutionSync())
+    talk.say(spec.SessionFlush(expected=True))
     return _says(talk, "session.expected")
 
 
@@ -485,8 +487,8 @@ def _expected(talk: Talk010) -> Seen:
 )
 def _next(talk: Talk010) -> Seen:
     for _ in range(2):
-        talk.call(amqp.ExecutionSync())
-    talk.say(amqp.SessionFlush(expected=True))
+        talk.call(spec.ExecutionSync())
+    talk.say(spec.SessionFlush(expected=True))
     unit = talk.wait(("session.expected",))
     if unit is None:
         return talk.silence()
@@ -506,8 +508,8 @@ def _says(talk: Talk010, name: str) -> Seen:
     "session.confirmed/on-flush", "note", "A session tells what it confirms, asked by flush.", "session.confirmed"
 )
 def _confirmed(talk: Talk010) -> Seen:
-    talk.call(amqp.ExecutionSync())
-    talk.say(amqp.SessionFlush(confirmed=True))
+    talk.call(spec.ExecutionSync())
+    talk.say(spec.SessionFlush(confirmed=True))
     return _says(talk, "session.confirmed")
 
 
@@ -522,7 +524,7 @@ def _known(talk: Talk010) -> Seen:
     queue = talk.filled(b"hello")
     talk.subscribe(queue, credit=1)
     unit = talk.arrives()
-    talk.say(amqp.SessionCompleted(amqp.SequenceSet.of(unit.number), True))
+    talk.say(spec.SessionCompleted(amqp.SequenceSet.of(unit.number), True))
     return _says(talk, "session.known-completed")
 
 
@@ -533,7 +535,7 @@ def _known(talk: Talk010) -> Seen:
     "session.completed with the command",
 )
 def _sync(talk: Talk010) -> Seen:
-    return talk.does(amqp.ExecutionSync())
+    return talk.does(spec.ExecutionSync())
 
 
 @SUITE.on_a_channel(
@@ -544,8 +546,8 @@ def _sync(talk: Talk010) -> Seen:
     needs=_DECLARE,
 )
 def _synced(talk: Talk010) -> Seen:
-    first = talk.command(amqp.QueueDeclare(talk.names.queue()), sync=False)
-    number = talk.command(amqp.ExecutionSync())
+    first = talk.command(spec.QueueDeclare(talk.names.queue()), sync=False)
+    number = talk.command(spec.ExecutionSync())
     unit = talk.done(number)
     if unit is None:
         return talk.silence()
@@ -561,14 +563,14 @@ def _synced(talk: Talk010) -> Seen:
     "execution.exception, then session.detach or session.detached",
 )
 def _detached(talk: Talk010) -> Seen:
-    number = talk.command(amqp.QueueDelete(talk.names.name()))
+    number = talk.command(spec.QueueDelete(talk.names.name()))
     first = talk.until(lambda each: each.event in ("execution.exception", "session.completed", "connection.close"))
     if first is None or first.event != "execution.exception":
         return Seen(Verdict.BREAKS, f"{talk.described(first)} of command {number}")
     after = talk.until(lambda each: each.event in ("session.detach", "session.detached", "connection.close"))
     fine = after is not None and after.event != "connection.close"
     if after is not None and after.event == "session.detach":
-        talk.say(amqp.SessionDetached(talk.session_names.pop(0, b""), 0))
+        talk.say(spec.SessionDetached(talk.session_names.pop(0, b""), 0))
     return judged(fine, talk.described(after))
 
 
@@ -577,7 +579,7 @@ def _detached(talk: Talk010) -> Seen:
 )
 def _result(talk: Talk010) -> Seen:
     queue = talk.declare()
-    number = talk.command(amqp.QueueQuery(queue))
+    number = talk.command(spec.QueueQuery(queue))
     unit = talk.wait(("execution.result",))
     if unit is None:
         return talk.silence()
@@ -598,7 +600,7 @@ def _once(talk: Talk010) -> Seen:
     other = talk.opening_another()
     other.login()
     other.attach(0, name)
-    other.say(amqp.SessionRequestTimeout(60))
+    other.say(spec.SessionRequestTimeout(60))
     told = other.wait(("session.timeout",))
     granted = getattr(told.content, "timeout", 0) if told is not None else 0
     other.store(queue)
@@ -607,17 +609,17 @@ def _once(talk: Talk010) -> Seen:
     again = talk.opening_another()
     again.login()
     again.session_names[0] = name
-    again.say(amqp.SessionAttach(name))
+    again.say(spec.SessionAttach(name))
     again.take("session.attached")
     expected = again.until(lambda each: each.event in ("session.expected", "session.command-point"), 0.5)
-    again.say(amqp.SessionFlush(expected=True))
+    again.say(spec.SessionFlush(expected=True))
     expected = again.until(lambda each: each.event == "session.expected") or expected
     ids = getattr(expected.content, "commands", None) if expected is not None else None
     if not ids or 0 in ids:
         return Seen(Verdict.INFORMATIONAL, f"it forgot the session; its time-out was {granted}")
-    again.say(amqp.SessionCommandPoint(0, 0))
+    again.say(spec.SessionCommandPoint(0, 0))
     again.publish(queue)
-    again.call(amqp.ExecutionSync())
+    again.call(spec.ExecutionSync())
     count = talk.ready(queue)
     return judged(count == 1, f"messages: {count}")
 
@@ -639,7 +641,7 @@ def _survived(talk: Talk010) -> Seen:
 
 def _with_headers(talk: Talk010, octets: bytes) -> Seen:
     """Send a message whose application-headers are these octets; before the login no frame may be so large."""
-    command = amqp.MessageTransfer("", 1, 0).encode_segment(sync=True)
+    command = spec.MessageTransfer("", 1, 0).encode_segment(sync=True)
     table = struct.pack(">I", len(octets)) + octets
     # message-properties with its ninth field alone, behind a size, a code and flags.
     properties = struct.pack(">IHH", 4 + len(table), 0x0403, 0x0001) + table
@@ -669,7 +671,7 @@ def _voids(talk: Talk010) -> Seen:
 
 @SUITE.on_a_channel("wire/frame-flags", "note", _BOUNDED, _ANY, variant="10000-empty-frames", may_harm=True)
 def _empty(talk: Talk010) -> Seen:
-    command = amqp.MessageTransfer("", 1, 0).encode_segment()
+    command = spec.MessageTransfer("", 1, 0).encode_segment()
     talk.send(frame(command, COMMAND, flags=0x0B) + frame(b"", BODY, flags=0x06))
     for _ in range(10):
         talk.send(frame(b"", BODY, flags=0x04) * 1_000)
@@ -679,7 +681,7 @@ def _empty(talk: Talk010) -> Seen:
 
 @SUITE.on_a_channel("session.confirmed/on-flush", "note", _BOUNDED, _ANY, variant="10000-unread-answers", may_harm=True)
 def _unread(talk: Talk010) -> Seen:
-    asked = frame(amqp.SessionFlush(True, True, True).encode_assembly())
+    asked = frame(spec.SessionFlush(True, True, True).encode_assembly())
     for _ in range(10):
         talk.send(asked * 1_000)
     return _survived(talk)
@@ -704,7 +706,7 @@ def _slow(talk: Talk010) -> Seen:
     "session.attached",
 )
 def _already(talk: Talk010) -> Seen:
-    talk.say(amqp.SessionAttach(talk.session_names[0]))
+    talk.say(spec.SessionAttach(talk.session_names[0]))
     return _says(talk, "session.attached")
 
 
@@ -717,7 +719,7 @@ def _already(talk: Talk010) -> Seen:
 def _force(talk: Talk010) -> Seen:
     other = talk.opening_another()
     other.login()
-    other.say(amqp.SessionAttach(talk.session_names[0], True))
+    other.say(spec.SessionAttach(talk.session_names[0], True))
     unit = other.wait(("session.attached",))
     if unit is None or unit.event != "session.attached":
         return Seen(Verdict.BREAKS, other.described(unit))
@@ -733,9 +735,9 @@ def _force(talk: Talk010) -> Seen:
 )
 def _new(talk: Talk010) -> Seen:
     talk.login()
-    talk.say(amqp.SessionAttach(talk.names.name().encode()))
+    talk.say(spec.SessionAttach(talk.names.name().encode()))
     talk.take("session.attached")
-    talk.say(amqp.SessionFlush(expected=True))
+    talk.say(spec.SessionFlush(expected=True))
     unit = talk.wait(("session.expected",))
     if unit is None:
         return talk.silence()
@@ -752,10 +754,10 @@ def _new(talk: Talk010) -> Seen:
 )
 def _excluded(talk: Talk010) -> Seen:
     for _ in range(2):
-        talk.call(amqp.ExecutionSync())
+        talk.call(spec.ExecutionSync())
     talk.answers_still()
     talk.forget()
-    talk.say(amqp.SessionKnownCompleted(amqp.SequenceSet.of(0)), amqp.SessionFlush(completed=True))
+    talk.say(spec.SessionKnownCompleted(amqp.SequenceSet.of(0)), spec.SessionFlush(completed=True))
     unit = talk.wait(("session.completed",))
     if unit is None:
         return talk.silence()

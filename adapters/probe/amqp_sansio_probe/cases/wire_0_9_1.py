@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from amqp_sansio import amqp_0_9_1 as amqp
+from amqp_sansio.amqp_0_9_1 import spec
 
 from ..case import Suite
 from ..talk import BODY, CONTENT_HEADER, HEADER, HEARTBEAT, METHOD, Talk, frame, header_frame, method_frame
@@ -33,7 +34,7 @@ _MALFORMED = "connection.close 501, or the end of the connection"
 
 
 for _variant, _octets in (
-    ("method", frame(METHOD, 1, amqp.BasicQos(0, 1).encode(amqp.RABBIT.tables), b"\x00")),
+    ("method", frame(METHOD, 1, spec.BasicQos(0, 1).encode(spec.RABBIT.tables), b"\x00")),
     ("heartbeat", frame(HEARTBEAT, 0, b"", b"\x00")),
 ):
 
@@ -65,7 +66,7 @@ def _oversize(talk: Talk) -> Seen:
     talk.login(frame_max=4096)
     talk.channel()
     size = 8192
-    start = method_frame(1, amqp.BasicPublish(routing_key="nobody")) + header_frame(1, size)
+    start = method_frame(1, spec.BasicPublish(routing_key="nobody")) + header_frame(1, size)
     talk.send(start + frame(BODY, 1, bytes(size)))
     return talk.connection_error(501, silent=True)
 
@@ -75,7 +76,7 @@ _ZERO = "Methods of the class connection belong on channel 0: 503. All others be
 
 @SUITE.on_a_channel("wire/channel-zero", "must", _ZERO, "connection.close 503 or 504", variant="channel-method-on-0")
 def _channel_method_on_zero(talk: Talk) -> Seen:
-    talk.say(0, amqp.ChannelOpen())
+    talk.say(0, spec.ChannelOpen())
     return _only_in_grammar(talk.connection_error(503, 504))
 
 
@@ -86,7 +87,7 @@ def _only_in_grammar(seen: Seen) -> Seen:
 
 @SUITE.on_a_channel("wire/channel-zero", "must", _ZERO, "connection.close 503 or 504", variant="connection-method-on-1")
 def _connection_method_on_one(talk: Talk) -> Seen:
-    talk.say(1, amqp.ConnectionOpen("/"))
+    talk.say(1, spec.ConnectionOpen("/"))
     return talk.connection_error(503, 504)
 
 
@@ -106,7 +107,7 @@ def _heartbeat_channel(talk: Talk) -> Seen:
     variant="method-for-header",
 )
 def _method_for_header(talk: Talk) -> Seen:
-    talk.say(1, amqp.BasicPublish(routing_key="nobody"), amqp.BasicQos(0, 1))
+    talk.say(1, spec.BasicPublish(routing_key="nobody"), spec.BasicQos(0, 1))
     return talk.connection_error(505)
 
 
@@ -119,7 +120,7 @@ def _method_for_header(talk: Talk) -> Seen:
     may_harm=True,
 )
 def _body_for_header(talk: Talk) -> Seen:
-    talk.send(method_frame(1, amqp.BasicPublish(routing_key="nobody")) + frame(BODY, 1, b"hello"))
+    talk.send(method_frame(1, spec.BasicPublish(routing_key="nobody")) + frame(BODY, 1, b"hello"))
     return talk.connection_error(505)
 
 
@@ -139,7 +140,7 @@ def _header_for_method(talk: Talk) -> Seen:
     "wire/content-weight", "must", "The weight of a content header is zero.", "connection.close 501, 502 or 505"
 )
 def _weight(talk: Talk) -> Seen:
-    talk.send(method_frame(1, amqp.BasicPublish(routing_key="nobody")) + header_frame(1, 0, weight=1))
+    talk.send(method_frame(1, spec.BasicPublish(routing_key="nobody")) + header_frame(1, 0, weight=1))
     return talk.connection_error(501, 502, 505)
 
 
@@ -147,7 +148,7 @@ def _weight(talk: Talk) -> Seen:
     "wire/content-class", "must", "A content header is of the class of its method.", "connection.close 501 or 505"
 )
 def _class(talk: Talk) -> Seen:
-    talk.send(method_frame(1, amqp.BasicPublish(routing_key="nobody")) + header_frame(1, 0, class_id=61))
+    talk.send(method_frame(1, spec.BasicPublish(routing_key="nobody")) + header_frame(1, 0, class_id=61))
     return talk.connection_error(501, 505)
 
 
@@ -158,7 +159,7 @@ def _class(talk: Talk) -> Seen:
     "connection.close 501 or 505",
 )
 def _body_size(talk: Talk) -> Seen:
-    start = method_frame(1, amqp.BasicPublish(routing_key="nobody"))
+    start = method_frame(1, spec.BasicPublish(routing_key="nobody"))
     talk.send(start + header_frame(1, 3) + frame(BODY, 1, b"hello"))
     return talk.connection_error(501, 505)
 
@@ -182,7 +183,7 @@ def _content_on_zero(talk: Talk) -> Seen:
 )
 def _join(talk: Talk) -> Seen:
     queue = talk.declare(exclusive=True)
-    start = method_frame(1, amqp.BasicPublish(routing_key=queue)) + header_frame(1, 5)
+    start = method_frame(1, spec.BasicPublish(routing_key=queue)) + header_frame(1, 5)
     talk.send(start + b"".join([frame(BODY, 1, bytes([octet])) for octet in b"hello"]))
     return _comes_back(talk, queue, b"hello")
 
@@ -354,7 +355,7 @@ def _survived(talk: Talk) -> Seen:
 def _with_headers(table: bytes) -> bytes:
     """Return a publish to nobody whose property `headers` are these octets, with no body."""
     about = struct.pack(">HHQH", 60, 0, 0, 0x2000) + table
-    return method_frame(1, amqp.BasicPublish(routing_key="nobody")) + frame(CONTENT_HEADER, 1, about)
+    return method_frame(1, spec.BasicPublish(routing_key="nobody")) + frame(CONTENT_HEADER, 1, about)
 
 
 @SUITE.on_a_channel("security/length-check", "note", _BOUNDED, _ANY, variant="tables-10000-deep", may_harm=True)
@@ -375,7 +376,7 @@ def _array(talk: Talk) -> Seen:
 
 @SUITE.on_a_channel("security/length-check", "note", _BOUNDED, _ANY, variant="10000-empty-bodies", may_harm=True)
 def _empty_bodies(talk: Talk) -> Seen:
-    start = method_frame(1, amqp.BasicPublish(routing_key="nobody")) + header_frame(1, 5)
+    start = method_frame(1, spec.BasicPublish(routing_key="nobody")) + header_frame(1, 5)
     talk.send(start + frame(BODY, 1, b"") * 10_000 + frame(BODY, 1, b"hello"))
     return _survived(talk)
 
@@ -392,7 +393,7 @@ def _keys(talk: Talk) -> Seen:
 
 @SUITE.on_a_channel("security/length-check", "note", _BOUNDED, _ANY, variant="10000-unread-answers", may_harm=True)
 def _unread(talk: Talk) -> Seen:
-    asked = method_frame(1, amqp.ChannelFlow(True))
+    asked = method_frame(1, spec.ChannelFlow(True))
     for _ in range(10):
         talk.send(asked * 1_000)
     return _survived(talk)

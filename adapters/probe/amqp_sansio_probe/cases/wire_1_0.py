@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 
 from ..case import Suite
 from ..talk_1_0 import EMPTY, HEADER, SASL, SASL_HEADER, SMALLEST, WINDOW, Talk10, frame
@@ -168,7 +168,7 @@ def _refused(talk: Talk10) -> Seen:
 )
 def _mechanism(talk: Talk10) -> Seen:
     talk.greet()
-    talk.send(frame(amqp.SaslInit("X-PROBE", b""), kind=SASL))
+    talk.send(frame(spec.SaslInit("X-PROBE", b""), kind=SASL))
     return _refused(talk)
 
 
@@ -180,7 +180,7 @@ def _mechanism(talk: Talk10) -> Seen:
 )
 def _password(talk: Talk10) -> Seen:
     talk.greet()
-    talk.send(frame(amqp.SaslInit("PLAIN", b"\0nobody\0" + talk.names.name().encode()), kind=SASL))
+    talk.send(frame(spec.SaslInit("PLAIN", b"\0nobody\0" + talk.names.name().encode()), kind=SASL))
     unit = talk.wait(("sasl-outcome",))
     talk.is_judged = False
     if unit is None:
@@ -199,7 +199,7 @@ def _password(talk: Talk10) -> Seen:
 )
 def _roles(talk: Talk10) -> Seen:
     talk.greet()
-    talk.send(frame(amqp.SaslMechanisms(["PLAIN"]), kind=SASL))
+    talk.send(frame(spec.SaslMechanisms(["PLAIN"]), kind=SASL))
     return _refused(talk)
 
 
@@ -224,7 +224,7 @@ def _sasl_type(talk: Talk10) -> Seen:
 def _zero(talk: Talk10) -> Seen:
     talk.greet()
     talk.is_judged = False
-    talk.send(frame(amqp.SaslInit("PLAIN", talk.login_as.plain), 513, kind=SASL))
+    talk.send(frame(spec.SaslInit("PLAIN", talk.login_as.plain), 513, kind=SASL))
     unit = talk.wait(("sasl-outcome",))
     if unit is None:
         return Seen(Verdict.BREAKS, talk.described(None))
@@ -252,7 +252,7 @@ def _empty_sasl(talk: Talk10) -> Seen:
 )
 def _large_sasl(talk: Talk10) -> Seen:
     talk.greet()
-    talk.send(frame(amqp.SaslInit("PLAIN", bytes(SMALLEST)), kind=SASL))
+    talk.send(frame(spec.SaslInit("PLAIN", bytes(SMALLEST)), kind=SASL))
     return _refused(talk)
 
 
@@ -264,7 +264,7 @@ def _large_sasl(talk: Talk10) -> Seen:
 )
 def _next_layer(talk: Talk10) -> Seen:
     talk.greet()
-    talk.send(frame(amqp.SaslInit("PLAIN", talk.login_as.plain), kind=SASL) + HEADER)
+    talk.send(frame(spec.SaslInit("PLAIN", talk.login_as.plain), kind=SASL) + HEADER)
     talk.is_judged = False
     unit = talk.wait(("header",))
     fine = unit is not None and unit.content == HEADER
@@ -290,13 +290,13 @@ for _variant, _doff in (("too-small", 1), ("beyond-the-frame", 9)):
         variant=_variant,
     )
     def _offset(talk: Talk10, doff: int = _doff) -> Seen:
-        talk.send(frame(amqp.End(), doff=doff))
+        talk.send(frame(spec.End(), doff=doff))
         return talk.fails("close", *_FRAMING, silent=True)
 
 
 @SUITE.on_a_channel("transport/frame/type", "note", "Frames are of AMQP's type behind the login.", _CLOSED)
 def _type(talk: Talk10) -> Seen:
-    talk.send(frame(amqp.End(), kind=7))
+    talk.send(frame(spec.End(), kind=7))
     return talk.fails("close", *_FRAMING, silent=True)
 
 
@@ -308,7 +308,7 @@ def _type(talk: Talk10) -> Seen:
 )
 def _extended(talk: Talk10) -> Seen:
     talk.login()
-    talk.send(frame(amqp.Begin(None, 0, WINDOW, WINDOW), doff=4, extended=b"\xff" * 8))
+    talk.send(frame(spec.Begin(None, 0, WINDOW, WINDOW), doff=4, extended=b"\xff" * 8))
     return _begins(talk)
 
 
@@ -363,7 +363,7 @@ def _oversize(talk: Talk10) -> Seen:
     most = talk.peer.max_frame_size
     if most > 1 << 20:
         return Seen(Verdict.INFORMATIONAL, f"it takes frames up to {most} octets: too large to try")
-    body = amqp.Begin(None, 0, WINDOW, WINDOW).encode()
+    body = spec.Begin(None, 0, WINDOW, WINDOW).encode()
     talk.send(frame(body, payload=bytes(most + 1 - 8 - len(body))))
     return talk.fails("close", *_FRAMING, silent=True)
 

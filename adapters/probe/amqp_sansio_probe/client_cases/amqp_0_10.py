@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 
 from ..client_case import ClientSuite
 from ..host_0_10 import SMALLEST, Host_0_10
@@ -95,7 +96,7 @@ def _no_mechanism(host: Host_0_10) -> Seen:
     variant="offer-of-5",
 )
 def _channels(host: Host_0_10) -> Seen:
-    host.tune = amqp.ConnectionTune(5, 65_535, 0, 0)
+    host.tune = spec.ConnectionTune(5, 65_535, 0, 0)
     return _agreed(host, lambda tuned: tuned.channel_max, 1, 5, "channel-max")
 
 
@@ -108,7 +109,7 @@ def _channels(host: Host_0_10) -> Seen:
     variant="offer-of-4096",
 )
 def _smallest(host: Host_0_10) -> Seen:
-    host.tune = amqp.ConnectionTune(255, SMALLEST, 0, 0)
+    host.tune = spec.ConnectionTune(255, SMALLEST, 0, 0)
     return _agreed(host, lambda tuned: tuned.max_frame_size, SMALLEST, SMALLEST, "max-frame-size")
 
 
@@ -121,7 +122,7 @@ def _smallest(host: Host_0_10) -> Seen:
     variant="50-to-60",
 )
 def _heartbeat(host: Host_0_10) -> Seen:
-    host.tune = amqp.ConnectionTune(255, 65_535, 50, 60)
+    host.tune = spec.ConnectionTune(255, 65_535, 50, 60)
     return _agreed(host, lambda tuned: tuned.heartbeat, 50, 60, "heartbeat")
 
 
@@ -134,7 +135,7 @@ def _heartbeat(host: Host_0_10) -> Seen:
     variant="no-bounds",
 )
 def _no_heartbeat(host: Host_0_10) -> Seen:
-    host.tune = amqp.ConnectionTune(255, 65_535)
+    host.tune = spec.ConnectionTune(255, 65_535)
     host.opened()
     host.end_in_order()
     if host.tuned is None:
@@ -143,7 +144,7 @@ def _no_heartbeat(host: Host_0_10) -> Seen:
 
 
 def _agreed(
-    host: Host_0_10, of: Callable[[amqp.ConnectionTuneOk], int | None], least: int, most: int, name: str
+    host: Host_0_10, of: Callable[[spec.ConnectionTuneOk], int | None], least: int, most: int, name: str
 ) -> Seen:
     host.opened()
     host.end_in_order()
@@ -163,7 +164,7 @@ def _agreed(
     variant="body-of-20000-octets",
 )
 def _frames(host: Host_0_10) -> Seen:
-    host.tune = amqp.ConnectionTune(255, SMALLEST, 0, 0)
+    host.tune = spec.ConnectionTune(255, SMALLEST, 0, 0)
     unit = host.take("message.transfer")
     largest = max([len(each) for each in host.frames()])
     text = f"the largest frame has {largest} octets; the body {unit.body_size}"
@@ -377,7 +378,7 @@ def _known(host: Host_0_10) -> Seen:
     host.held |= {"message.transfer", "execution.sync", "session.detach"}
     unit = host.take("message.transfer")
     commands = amqp.SequenceSet([(0, 0)])
-    host.say(unit.channel, amqp.SessionCompleted(commands, timely_reply=True))
+    host.say(unit.channel, spec.SessionCompleted(commands, timely_reply=True))
     answer = host.wait("session.known-completed")
     host.let_go()
     return judged(answer is not None, "session.known-completed" if answer is not None else host.described())
@@ -395,7 +396,7 @@ def _confirmed(host: Host_0_10) -> Seen:
     host.held |= {"message.cancel", "session.detach", "connection.close"}
     number = host.deliver(consumer, b"m")
     host.take("message.accept")
-    host.say(consumer[0], amqp.SessionFlush(confirmed=True))
+    host.say(consumer[0], spec.SessionFlush(confirmed=True))
     answer = host.wait("session.confirmed")
     host.let_go()
     fine = answer is not None and answer.content.commands is not None and number in answer.content.commands
@@ -412,7 +413,7 @@ def _confirmed(host: Host_0_10) -> Seen:
 def _sync(host: Host_0_10) -> Seen:
     consumer = host.consumer()
     host.held |= {"message.cancel", "session.detach", "connection.close"}
-    number = host.command(consumer[0], amqp.ExecutionSync(), sync=True)
+    number = host.command(consumer[0], spec.ExecutionSync(), sync=True)
     return _completes(host, consumer, number)
 
 
@@ -457,7 +458,7 @@ def _completes(host: Host_0_10, consumer: tuple[int, str], number: int, *, sends
 def _unattached(host: Host_0_10) -> Seen:
     consumer = host.consumer()
     channel = consumer[0] + 1
-    host.send(frame(amqp.SessionFlush(completed=True).encode_assembly(), channel=channel), watched=False)
+    host.send(frame(spec.SessionFlush(completed=True).encode_assembly(), channel=channel), watched=False)
     unit = host.wait("session.detached", "connection.close")
     host.is_judged = False
     if unit is None or unit.event != "session.detached":
@@ -525,7 +526,7 @@ def _told(host: Host_0_10) -> Seen:
     variant="silent-server",
 )
 def _silent(host: Host_0_10) -> Seen:
-    host.tune = amqp.ConnectionTune(255, 65_535, 1, 1)
+    host.tune = spec.ConnectionTune(255, 65_535, 1, 1)
     host.opened()
     if host.tuned is None or not host.tuned.heartbeat:
         host.end_in_order()

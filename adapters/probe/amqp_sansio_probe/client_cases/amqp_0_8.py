@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from amqp_sansio import Observed
-from amqp_sansio import amqp_0_8 as amqp
+from amqp_sansio.amqp_0_8 import spec
 
 from ..client_case import ClientCase, ClientSuite
 from ..host_0_9_1 import TICKET, ClassicHost
@@ -91,7 +91,7 @@ def _returned(host: ClassicHost) -> Seen:
         if unit is None:
             break
         if number == 2:
-            about = amqp.BasicReturn(312, "NO_ROUTE", unit.content.exchange, unit.content.routing_key)
+            about = spec.BasicReturn(312, "NO_ROUTE", unit.content.exchange, unit.content.routing_key)
             host.send(host.content(unit.channel, about, unit.body or b"", unit.properties))
     # A program may ask something, and know by the answer that no more comes back.
     unit = host.take(*asked)

@@ -6,6 +6,7 @@ import struct
 from typing import Final
 
 from amqp_sansio import amqp_0_9_1 as amqp
+from amqp_sansio.amqp_0_9_1 import spec
 
 from ..client_case import ClientSuite
 from ..host_0_9_1 import ClassicHost
@@ -120,7 +121,7 @@ def _channels(host: ClassicHost) -> Seen:
     variant="body-of-20000-octets",
 )
 def _frames(host: ClassicHost) -> Seen:
-    host.tune = amqp.ConnectionTune(2047, 4096, 0)
+    host.tune = spec.ConnectionTune(2047, 4096, 0)
     unit = host.take("basic.publish")
     agreed = 0 if host.tuned is None else host.tuned.frame_max
     largest = max([size for _, _, size in host.frames()])
@@ -159,7 +160,7 @@ def _multiple(host: ClassicHost) -> Seen:
         if count == done:
             break
         done = count
-        host.say(host.seen[-1].channel, amqp.BasicAck(done, multiple=True))
+        host.say(host.seen[-1].channel, spec.BasicAck(done, multiple=True))
     return host.judge_outcomes(*["accepted"] * 5)
 
 
@@ -176,7 +177,7 @@ def _nack(host: ClassicHost) -> Seen:
         unit = host.wait("basic.publish")
         if unit is None:
             break
-        host.say(unit.channel, amqp.BasicNack(tag) if tag == 2 else amqp.BasicAck(tag))
+        host.say(unit.channel, spec.BasicNack(tag) if tag == 2 else spec.BasicAck(tag))
     return host.judge_outcomes("accepted", "rejected", "accepted")
 
 
@@ -195,9 +196,9 @@ def _returned(host: ClassicHost) -> Seen:
         if unit is None:
             break
         if tag == 2:
-            about = amqp.BasicReturn(312, "NO_ROUTE", unit.content.exchange, unit.content.routing_key)
+            about = spec.BasicReturn(312, "NO_ROUTE", unit.content.exchange, unit.content.routing_key)
             host.send(host.content(unit.channel, about, unit.body or b"", unit.properties))
-        host.say(unit.channel, amqp.BasicAck(tag))
+        host.say(unit.channel, spec.BasicAck(tag))
     return host.judge_outcomes("accepted", "returned", "accepted")
 
 
@@ -229,13 +230,13 @@ def _flow(host: ClassicHost) -> Seen:
     unit = host.wait("confirm.select", "basic.publish")
     if unit is None or unit.event != "confirm.select":
         return Seen(Verdict.INFORMATIONAL, "the program publishes without confirms: it can't be stopped before")
-    host.say(unit.channel, amqp.ChannelFlow(active=False))
+    host.say(unit.channel, spec.ChannelFlow(active=False))
     host.published[unit.channel] = 0
-    host.say(unit.channel, amqp.ConfirmSelectOk())
+    host.say(unit.channel, spec.ConfirmSelectOk())
     answer = host.wait("channel.flow-ok")
     host.serve(host.patience.quiet)
     early = sum(each.event == "basic.publish" for each in host.seen)
-    host.say(unit.channel, amqp.ChannelFlow(active=True))
+    host.say(unit.channel, spec.ChannelFlow(active=True))
     host.serve(host.patience.quiet)
     if answer is None:
         return Seen(Verdict.BREAKS, "no channel.flow-ok")
@@ -384,7 +385,7 @@ def _headers(host: ClassicHost) -> Seen:
     table = b"".join([bytes([len(name)]) + name + value for name, value in fields])
     properties = struct.pack(">HI", 1 << 13, len(table)) + table
     consumer = host.consumer()
-    method = amqp.BasicDeliver(consumer[1], 1, False, "", "probe")
+    method = spec.BasicDeliver(consumer[1], 1, False, "", "probe")
     header = frame(2, consumer[0], struct.pack(">HHQ", 60, 0, 1) + properties)
     host.send(method_frame(consumer[0], method) + header + frame(BODY, consumer[0], b"m"))
     line = host.hears("received")
@@ -401,7 +402,7 @@ def _headers(host: ClassicHost) -> Seen:
 def _cancelled(host: ClassicHost) -> Seen:
     consumer = host.consumer()
     host.serve(host.patience.quiet)
-    host.say(consumer[0], amqp.BasicCancel(consumer[1], no_wait=True))
+    host.say(consumer[0], spec.BasicCancel(consumer[1], no_wait=True))
     line = host.hears("cancelled", "closed")
     if line is not None:
         return Seen(Verdict.CONFORMS, f"told: {line['event']}")
@@ -474,7 +475,7 @@ def _close(host: ClassicHost) -> Seen:
 )
 def _close_in_body(host: ClassicHost) -> Seen:
     channel, tag = host.consumer()
-    method = method_frame(channel, amqp.BasicDeliver(tag, 1, False, "", "probe"))
+    method = method_frame(channel, spec.BasicDeliver(tag, 1, False, "", "probe"))
     host.send(method + header_frame(channel, 100) + frame(BODY, channel, b"half"))
     return judged(host.hang_up(320, "CONNECTION_FORCED") is not None, host.described())
 
@@ -507,7 +508,7 @@ def _discard(host: ClassicHost) -> Seen:
     host.held |= {"connection.close"}
     host.take("connection.close")
     is_closed = any(each.event == "channel.close" and each.channel == consumer[0] for each in host.seen)
-    late = host.content(consumer[0], amqp.BasicDeliver(consumer[1], 2, False, "", "probe"), b"late")
+    late = host.content(consumer[0], spec.BasicDeliver(consumer[1], 2, False, "", "probe"), b"late")
     host.send(late, watched=False)
     host.held.clear()
     host.say(0, host.RECORDS.ConnectionCloseOk())
@@ -530,7 +531,7 @@ def _discard(host: ClassicHost) -> Seen:
 def _channel_close(host: ClassicHost) -> Seen:
     host.held.add("basic.publish")
     unit = host.take("basic.publish")
-    host.say(unit.channel, amqp.ChannelClose(404, "NOT_FOUND - no exchange", 60, 40))
+    host.say(unit.channel, spec.ChannelClose(404, "NOT_FOUND - no exchange", 60, 40))
     answer = host.wait("channel.close-ok")
     if answer is None:
         return Seen(Verdict.BREAKS, f"no channel.close-ok; {host.described()}")
@@ -552,7 +553,7 @@ def _channel_close(host: ClassicHost) -> Seen:
 def _channel_told(host: ClassicHost) -> Seen:
     host.held.add("basic.publish")
     unit = host.take("basic.publish")
-    host.say(unit.channel, amqp.ChannelClose(404, "NOT_FOUND - no exchange", 60, 40))
+    host.say(unit.channel, spec.ChannelClose(404, "NOT_FOUND - no exchange", 60, 40))
     seen = host.learns("404", "NOT_FOUND")
     if "accepted" in host.outcomes():
         return Seen(Verdict.BREAKS, f"the message counts as accepted; {seen.text}")
@@ -569,9 +570,9 @@ def _channel_told(host: ClassicHost) -> Seen:
 def _blocked(host: ClassicHost) -> Seen:
     host.opened()
     host.hears("opened")
-    host.say(0, amqp.ConnectionBlocked("low on memory"))
+    host.say(0, spec.ConnectionBlocked("low on memory"))
     one = host.hears("blocked")
-    host.say(0, amqp.ConnectionUnblocked())
+    host.say(0, spec.ConnectionUnblocked())
     other = host.hears("unblocked") if one is not None else None
     host.end_in_order()
     return judged(one is not None and other is not None, f"blocked: {one is not None}, unblocked: {other is not None}")
@@ -593,7 +594,7 @@ def _frame_end(host: ClassicHost) -> Seen:
     host.take("protocol-header")
     start = host.RECORDS.ConnectionStart(*host.NUMBERS, amqp.Table({}), b"PLAIN", b"en_US")
     host.is_judged = False
-    host.send(frame(METHOD, 0, start.encode(amqp.RABBIT.tables), b"\x00"), watched=False)
+    host.send(frame(METHOD, 0, start.encode(spec.RABBIT.tables), b"\x00"), watched=False)
     return host.gives_up()
 
 
@@ -623,7 +624,7 @@ def _frame_type(host: ClassicHost) -> Seen:
 def _incomplete(host: ClassicHost) -> Seen:
     channel, tag = host.consumer()
     host.is_judged = False
-    deliver = method_frame(channel, amqp.BasicDeliver(tag, 1, False, "", "probe"))
+    deliver = method_frame(channel, spec.BasicDeliver(tag, 1, False, "", "probe"))
     host.send(deliver + deliver, watched=False)
     return host.gives_up()
 
@@ -639,7 +640,7 @@ def _incomplete(host: ClassicHost) -> Seen:
 def _too_long(host: ClassicHost) -> Seen:
     channel, tag = host.consumer()
     host.is_judged = False
-    deliver = method_frame(channel, amqp.BasicDeliver(tag, 1, False, "", "probe"))
+    deliver = method_frame(channel, spec.BasicDeliver(tag, 1, False, "", "probe"))
     host.send(deliver + header_frame(channel, 3) + frame(BODY, channel, b"longer"), watched=False)
     return host.gives_up()
 
@@ -672,7 +673,7 @@ def _huge(host: ClassicHost) -> Seen:
     variant="busy-for-4-seconds",
 )
 def _busy(host: ClassicHost) -> Seen:
-    host.tune = amqp.ConnectionTune(2047, 131_072, 1)
+    host.tune = spec.ConnectionTune(2047, 131_072, 1)
     consumer = host.consumer()
     if host.tuned is None or host.tuned.heartbeat == 0:
         host.deliver(consumer, b"m")
@@ -695,7 +696,7 @@ def _busy(host: ClassicHost) -> Seen:
     variant="silent-server",
 )
 def _silent(host: ClassicHost) -> Seen:
-    host.tune = amqp.ConnectionTune(2047, 131_072, 1)
+    host.tune = spec.ConnectionTune(2047, 131_072, 1)
     host.opened()
     if host.tuned is None or host.tuned.heartbeat == 0:
         host.end_in_order()
@@ -717,7 +718,7 @@ def _silent(host: ClassicHost) -> Seen:
     Order("consume 8 accept"),
 )
 def _traffic(host: ClassicHost) -> Seen:
-    host.tune = amqp.ConnectionTune(2047, 131_072, 1)
+    host.tune = spec.ConnectionTune(2047, 131_072, 1)
     consumer = host.consumer()
     for number in range(8):
         host.deliver(consumer, str(number).encode())

@@ -8,6 +8,7 @@ from typing import Final
 
 from amqp_sansio import Observed
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 
 from ..client_case import ClientSuite
 from ..host_1_0 import REPLIES, Host_1_0, amqp_frame
@@ -92,7 +93,7 @@ def _container(host: Host_1_0) -> Seen:
     variant="of-0",
 )
 def _channel_max(host: Host_1_0) -> Seen:
-    host.open = amqp.Open("probe", max_frame_size=65_536, channel_max=0)
+    host.open = spec.Open("probe", max_frame_size=65_536, channel_max=0)
     host.take("transfer")
     channels = {each.channel for each in host.seen if each.event == "begin"}
     return judged(channels == {0}, f"channels: {', '.join(map(str, sorted(channels)))}")
@@ -107,7 +108,7 @@ def _channel_max(host: Host_1_0) -> Seen:
     variant="of-512",
 )
 def _frame_size(host: Host_1_0) -> Seen:
-    host.open = amqp.Open("probe", max_frame_size=512, channel_max=255)
+    host.open = spec.Open("probe", max_frame_size=512, channel_max=255)
     unit = host.take("transfer")
     while unit.content.more:
         unit = host.take("transfer")
@@ -240,7 +241,7 @@ def _drain(host: Host_1_0) -> Seen:
     variant="of-2",
 )
 def _window(host: Host_1_0) -> Seen:
-    host.open = amqp.Open("probe", max_frame_size=1024, channel_max=255)
+    host.open = spec.Open("probe", max_frame_size=1024, channel_max=255)
     host.window = 2
     count = host.quiet("transfer", 2)
     if count > 2:
@@ -346,7 +347,7 @@ def _outcome(host: Host_1_0, wanted: type[amqp.Accepted] | type[amqp.Rejected]) 
     if unit is None:
         return Seen(Verdict.BREAKS, f"no disposition; {host.described()}")
     told = unit.content
-    fine = isinstance(told.state, wanted) and told.first == number and told.role == amqp.RECEIVER
+    fine = isinstance(told.state, wanted) and told.first == number and told.role == spec.RECEIVER
     name = "no outcome" if told.state is None else told.state.NAME
     return judged(fine, f"{name} of {told.first}, {'settled' if told.settled else 'not settled'}")
 
@@ -435,13 +436,13 @@ def _refuses_receiver(host: Host_1_0) -> Seen:
 def _refuse(host: Host_1_0, *, sender: bool) -> Seen:
     host.held.add("attach")
     unit = host.take("attach")
-    theirs: amqp.Attach = unit.content
-    while (theirs.role == amqp.SENDER) is not sender:
+    theirs: spec.Attach = unit.content
+    while (theirs.role == spec.SENDER) is not sender:
         host.answer(unit)
         unit = host.take("attach")
         theirs = unit.content
-    answer = amqp.Attach(theirs.name, theirs.handle, not theirs.role, initial_delivery_count=None if sender else 0)
-    detach = amqp.Detach(theirs.handle, closed=True, error=amqp.Error("amqp:not-found", "no such node"))
+    answer = spec.Attach(theirs.name, theirs.handle, not theirs.role, initial_delivery_count=None if sender else 0)
+    detach = spec.Detach(theirs.handle, closed=True, error=amqp.Error("amqp:not-found", "no such node"))
     host.say(unit.channel, answer, detach)
     seen = host.learns("not-found", "no such node")
 
@@ -465,7 +466,7 @@ def _detached(host: Host_1_0) -> Seen:
     link = host.receiver()
     error = amqp.Error("amqp:resource-deleted", "the queue is deleted")
     host.links.pop((link.channel, link.handle))
-    host.say(link.channel, amqp.Detach(link.handle, closed=True, error=error))
+    host.say(link.channel, spec.Detach(link.handle, closed=True, error=error))
     answer = host.wait("detach")
     seen = host.learns("resource-deleted", "deleted")
     if answer is None and not any(each.event in ("end", "close") for each in host.seen):
@@ -485,7 +486,7 @@ def _detached(host: Host_1_0) -> Seen:
 def _ended(host: Host_1_0) -> Seen:
     link = host.receiver()
     host.held.add("end")
-    host.say(link.channel, amqp.End(amqp.Error("amqp:resource-limit-exceeded", "too many sessions")))
+    host.say(link.channel, spec.End(amqp.Error("amqp:resource-limit-exceeded", "too many sessions")))
     host.links.clear()
     answer = host.wait("end")
     seen = host.learns("resource-limit-exceeded", "too many sessions")
@@ -517,7 +518,7 @@ def _close(host: Host_1_0) -> Seen:
 )
 def _close_in_delivery(host: Host_1_0) -> Seen:
     link = host.receiver()
-    first = amqp.Transfer(link.handle, 0, b"0", 0, more=True)
+    first = spec.Transfer(link.handle, 0, b"0", 0, more=True)
     host.send(amqp_frame(link.channel, first, amqp.Message(b"whole").encode()[:6]))
     return judged(host.hang_up("amqp:connection:forced", "maintenance") is not None, host.described())
 
@@ -617,7 +618,7 @@ def _doff(host: Host_1_0) -> Seen:
     OPEN,
 )
 def _idle(host: Host_1_0) -> Seen:
-    host.open = amqp.Open("probe", max_frame_size=65_536, channel_max=255, idle_time_out=1_000)
+    host.open = spec.Open("probe", max_frame_size=65_536, channel_max=255, idle_time_out=1_000)
     host.opened()
     host.hears("opened")
     host.gaps.clear()
@@ -637,7 +638,7 @@ def _idle(host: Host_1_0) -> Seen:
     variant="busy-for-4-seconds",
 )
 def _busy(host: Host_1_0) -> Seen:
-    host.open = amqp.Open("probe", max_frame_size=65_536, channel_max=255, idle_time_out=2_000)
+    host.open = spec.Open("probe", max_frame_size=65_536, channel_max=255, idle_time_out=2_000)
     link = host.receiver()
     host.gaps.clear()
     host.deliver(link, b"m")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from amqp_sansio import amqp_0_9_1
+from amqp_sansio.amqp_0_9_1 import spec
 
 from ..host import Host, MethodHost
 from ..host_0_9_1 import ClassicHost
@@ -54,7 +54,7 @@ def names_a_locale(host: MethodHost) -> Seen:
 
 def agreed_channels(host: ClassicHost, offer: int) -> int:
     """Offer a channel-max, and end the connection when it is open; return the client's, 0 without a tune-ok."""
-    host.tune = amqp_0_9_1.ConnectionTune(offer, 131_072, 0)
+    host.tune = spec.ConnectionTune(offer, 131_072, 0)
     host.opened()
     host.end_in_order()
     return 0 if host.tuned is None else host.tuned.channel_max

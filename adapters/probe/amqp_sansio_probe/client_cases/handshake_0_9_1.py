@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqp_sansio import amqp_0_9_1 as amqp
+from amqp_sansio.amqp_0_9_1 import spec
 
 from ..client_case import ClientSuite
 from ..host_0_9_1 import ClassicHost
@@ -85,7 +85,7 @@ def _channels(host: ClassicHost) -> Seen:
     variant="offer-of-100-and-65536",
 )
 def _lower(host: ClassicHost) -> Seen:
-    host.tune = amqp.ConnectionTune(100, 65_536, 60)
+    host.tune = spec.ConnectionTune(100, 65_536, 60)
     host.opened()
     host.end_in_order()
     if host.tuned is None:
@@ -110,7 +110,7 @@ def _virtual_host(host: ClassicHost) -> Seen:
     variant="slow-open",
 )
 def _early_heartbeats(host: ClassicHost) -> Seen:
-    host.tune = amqp.ConnectionTune(2047, 131_072, 1)
+    host.tune = spec.ConnectionTune(2047, 131_072, 1)
     host.held.add("connection.open")
     unit = host.take("connection.open")
     interval = 0 if host.tuned is None else host.tuned.heartbeat

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from amqp_sansio import amqp_1_0 as amqp
+from amqp_sansio.amqp_1_0 import spec
 
 from ..client_case import ClientSuite
 from ..host_1_0 import Host_1_0
@@ -80,7 +81,7 @@ def _remote_channel(host: Host_1_0) -> Seen:
 # Links.
 
 
-def _attached(host: Host_1_0, *, sender: bool) -> amqp.Attach:
+def _attached(host: Host_1_0, *, sender: bool) -> spec.Attach:
     """Serve the client until it sends or takes a message; return its attach."""
     if sender:
         host.take("transfer")
@@ -317,8 +318,8 @@ SUITE.case(
     Order("publish 1", size=4_000),
 )
 def _received(host: Host_1_0) -> Seen:
-    host.open = amqp.Open("probe", max_frame_size=1024, channel_max=255)
+    host.open = spec.Open("probe", max_frame_size=1024, channel_max=255)
     while host.take("transfer").content.more:
         continue
-    states = [each.state for each in host.transfers() if isinstance(each.state, amqp.Received) and not each.resume]
+    states = [each.state for each in host.transfers() if isinstance(each.state, amqp.spec.Received) and not each.resume]
     return judged(not states, f"{len(states)} of {len(host.transfers())} transfers have it")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
+from ....amqp_0_10.codec.choices import BYTE, CREDIT, INFINITE, MESSAGE
 from ....amqp_0_10.codec.records import FragmentProperties, MessageFlow, MessageSetFlowMode, MessageStop
-from ....amqp_0_10.model.credit import BYTE, CREDIT, INFINITE, MESSAGE
 from ....amqp_0_10.model.execution import NOT_IMPLEMENTED, RESOURCE_LIMIT_EXCEEDED, ExecutionError
 from ....errors import EndpointClosed, LimitExceeded
 from ...contents.amqp_0_10 import Content_0_10

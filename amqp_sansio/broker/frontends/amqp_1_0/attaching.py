@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ....amqp_1_0 import Coordinator, Receiver, ReceiverSettleMode, Source, Symbol, Target
-from ....amqp_1_0.codec.conditions import COPY, INVALID_FIELD, NOT_ALLOWED, NOT_FOUND, NOT_IMPLEMENTED, STOLEN
+from ....amqp_1_0 import Receiver, Source, Symbol, Target
+from ....amqp_1_0.codec.conditions import (
+    COPY,
+    INVALID_FIELD,
+    NOT_ALLOWED,
+    NOT_FOUND,
+    NOT_IMPLEMENTED,
+    STOLEN,
+    ReceiverSettleMode,
+)
+from ....amqp_1_0.codec.performatives import Coordinator
 from ....errors import LocalProtocolError
 from ... import addresses
 from ...addresses import BadAddress, Node, NodeKind
@@ -39,7 +48,8 @@ from .termini import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ....amqp_1_0 import Attach, LinkRequested, Sender
+    from ....amqp_1_0 import LinkRequested, Sender
+    from ....amqp_1_0.codec.performatives import Attach
     from ...model.owner import Owner
     from ..frontend import HubContext
     from .links import LinkFrontend, LinkKey, NodeLink

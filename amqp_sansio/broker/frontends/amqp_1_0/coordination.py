@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ...._ground.invariants import ensure
-from ....amqp_1_0 import Declare, Discharge, Rejected, Released, Resource, Symbol, TransactionalState
+from ....amqp_1_0 import Rejected, Released, Resource, Symbol
 from ....amqp_1_0.codec.conditions import (
     LOCAL_TRANSACTIONS,
     MULTI_SSNS_PER_TXN,
@@ -13,6 +13,7 @@ from ....amqp_1_0.codec.conditions import (
     NOT_IMPLEMENTED,
     TRANSACTION_ROLLBACK,
 )
+from ....amqp_1_0.codec.performatives import Declare, Discharge, TransactionalState
 from ...addresses import NodeKind
 from ...model.commands import Begin, Commit, Outcome, Rollback, Settle
 from ...model.faults import Fault

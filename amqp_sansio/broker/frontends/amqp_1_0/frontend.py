@@ -16,11 +16,11 @@ from ....amqp_1_0 import (
     SessionRequested,
     Source,
     Symbol,
-    TransactionalState,
     TransactionRequested,
     Updated,
 )
 from ....amqp_1_0.codec.conditions import CONNECTION_FORCED, NOT_FOUND, RESOURCE_DELETED, UNAUTHORIZED_ACCESS
+from ....amqp_1_0.codec.performatives import TransactionalState
 from ....errors import CodecError, EndpointClosed, LocalProtocolError, Scope
 from ....events import (
     AuthenticationRequested,

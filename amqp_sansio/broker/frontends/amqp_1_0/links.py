@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ...._ground.invariants import ensure
-from ....amqp_1_0 import TerminusExpiryPolicy
-from ....amqp_1_0.codec.conditions import RESOURCE_LIMIT_EXCEEDED
+from ....amqp_1_0.codec.conditions import RESOURCE_LIMIT_EXCEEDED, TerminusExpiryPolicy
 from ....errors import EndpointClosed
 from ...addresses import NodeKind
 from ...model.commands import CloseOwner, DeclareQueue, OpenOwner
@@ -18,7 +17,8 @@ from .errors import Refusal, refusal_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ....amqp_1_0 import Connection, Delivery, LinkState, TransactionalState
+    from ....amqp_1_0 import Connection, Delivery, LinkState
+    from ....amqp_1_0.codec.performatives import TransactionalState
     from ...addresses import Node
     from ...model.consumer import Consumer
     from ...model.entry import Entry

@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
-from ....amqp_1_0 import AmqpValue, Message, Properties, ReceiverSettleMode, Rejected, Source, Target, skip
-from ....amqp_1_0.codec.conditions import INVALID_FIELD, MESSAGE_SIZE_EXCEEDED, NOT_ALLOWED
+from ....amqp_1_0 import AmqpValue, Message, Properties, Rejected, Source, Target
+from ....amqp_1_0.codec.conditions import INVALID_FIELD, MESSAGE_SIZE_EXCEEDED, NOT_ALLOWED, ReceiverSettleMode
 from ....amqp_1_0.codec.message import LenientMessage
+from ....amqp_1_0.codec.values import skip
 from ....errors import CodecError
 from ...addresses import MANAGEMENT
 from .errors import Refusal, short
 from .management_requests import Requests
 
 if TYPE_CHECKING:
-    from ....amqp_1_0 import Attach, CreditChanged, Delivery, LinkClosed, Receiver, Sender
+    from ....amqp_1_0 import CreditChanged, Delivery, LinkClosed, Receiver, Sender
+    from ....amqp_1_0.codec.performatives import Attach
     from .links import LinkFrontend
 
 _CREDIT: Final = 100

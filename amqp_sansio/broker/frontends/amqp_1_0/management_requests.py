@@ -23,7 +23,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...._ground.record import record
-from ....amqp_1_0 import UInt, ULong
+from ....amqp_1_0.codec.values import UInt, ULong
 from ....sasl import Credentials
 from ...addresses import BadAddress, decoded, encoded
 from ...model.commands import (

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ....amqp_1_0 import Error, Rejected, Symbol, TransactionalState
+from ....amqp_1_0 import Error, Rejected, Symbol
 from ....amqp_1_0.codec.conditions import DECODE_ERROR
+from ....amqp_1_0.codec.performatives import TransactionalState
 from .errors import Refusal, fitting, short
 
 if TYPE_CHECKING:
-    from ....amqp_1_0 import Attach, CreditChanged, Delivery, DeliveryState, Receiver, Sender
+    from ....amqp_1_0 import CreditChanged, Delivery, DeliveryState, Receiver, Sender
+    from ....amqp_1_0.codec.performatives import Attach
     from ...nodes import Attachment, Node, Peer, Step
     from .links import LinkFrontend
 

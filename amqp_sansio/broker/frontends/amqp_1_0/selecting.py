@@ -13,7 +13,8 @@ from math import fmod, nan
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from ....amqp_1_0 import Char, Decimal32, Decimal64, Decimal128, Symbol
+from ....amqp_1_0 import Symbol
+from ....amqp_1_0.codec.values import Char, Decimal32, Decimal64, Decimal128
 from ....errors import CodecError
 from ...conversion import as_1_0
 from ...model.content import Filter

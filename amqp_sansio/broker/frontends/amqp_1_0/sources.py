@@ -9,7 +9,9 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from ...._ground.invariants import ensure
-from ....amqp_1_0 import Accepted, LinkState, Modified, Rejected, Released, SenderSettleMode, Source, TransactionalState
+from ....amqp_1_0 import Accepted, LinkState, Modified, Rejected, Released, Source
+from ....amqp_1_0.codec.conditions import SenderSettleMode
+from ....amqp_1_0.codec.performatives import TransactionalState
 from ...model.commands import Cancel as CancelConsumer
 from ...model.commands import Grant, Outcome, Settle, SetWindow, Subscribe, UnlinkQueue
 from ...model.consumer import Window

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ....amqp_1_0 import Accepted, Error, Modified, Rejected, Released, Symbol, TransactionalState
+from ....amqp_1_0 import Accepted, Error, Modified, Rejected, Released, Symbol
 from ....amqp_1_0.codec.conditions import (
     DECODE_ERROR,
     INVALID_FIELD,
@@ -13,6 +13,7 @@ from ....amqp_1_0.codec.conditions import (
     PRECONDITION_FAILED,
     RESOURCE_LIMIT_EXCEEDED,
 )
+from ....amqp_1_0.codec.performatives import TransactionalState
 from ....amqp_1_0.endpoint.receiver import outcome_in
 from ... import addresses
 from ...addresses import BadAddress, NodeKind

@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ....amqp_1_0 import (
-    Accepted,
-    Array,
+from ....amqp_1_0 import Accepted, Described, Modified, Rejected, Released, Source, Symbol, Target
+from ....amqp_1_0.codec.conditions import (
+    COPY,
+    INVALID_FIELD,
+    MOVE,
+    ReceiverSettleMode,
+    TerminusDurability,
+    TerminusExpiryPolicy,
+)
+from ....amqp_1_0.codec.performatives import (
     DeleteOnClose,
     DeleteOnNoLinks,
     DeleteOnNoLinksOrMessages,
     DeleteOnNoMessages,
-    Described,
-    Modified,
-    ReceiverSettleMode,
-    Rejected,
-    Released,
-    Source,
-    Symbol,
-    Target,
-    TerminusDurability,
-    TerminusExpiryPolicy,
 )
-from ....amqp_1_0.codec.conditions import COPY, INVALID_FIELD, MOVE
+from ....amqp_1_0.codec.values import Array
 from ...model.commands import Lifetime
 from .errors import Refusal
 

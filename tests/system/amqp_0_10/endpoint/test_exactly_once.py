@@ -2,7 +2,7 @@
 
 # pyright: reportPrivateUsage=false
 from amqp_sansio import Limits
-from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio.amqp_0_10 import spec
 from tests.amqp_0_10.endpoint.test_exactly_once import begun
 from tests.kit.pair_0_10 import server_config
 
@@ -11,7 +11,7 @@ def test_ids_of_commands_may_lie_anywhere_and_be_completed_in_any_order() -> Non
     """More ranges than a control holds."""
     pair, session, other = begun(server=server_config(limits=Limits(requests=20_000)))
     count = 17_000
-    handles = [session.transfer("", b"", accept_mode=amqp.NONE).completion for _ in range(count)]
+    handles = [session.transfer("", b"", accept_mode=spec.NONE).completion for _ in range(count)]
     pair.pump()
     other._state.tell_at = count
     for number in range(0, count, 2):
