@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.amqp_1_0 import Accepted, LinkRequested, Message, Source
+from amqp_sansio import Limits
+from amqp_sansio.amqp_1_0 import Accepted, LinkRequested, Message, SessionRequested, Source
 from amqp_sansio.client.recovery import Recovered, RecoveryPolicy
 from amqp_sansio.errors import EndpointClosed, LinkEnded, StaleDelivery, TransactionFailed
 from amqp_sansio.events import Event
@@ -144,6 +145,37 @@ async def test_a_session_that_ends_for_good_while_its_links_are_attached_ends_wi
         async with connection.open_session() as another:
             assert another.is_open
     assert len(broker.peers) == 1
+
+
+@each_adapter
+async def test_links_that_a_session_has_no_more_room_for_end_alone(world: World, broker: ScriptedBroker) -> None:
+    """It comes back with a smaller handle-max: what fits is attached, each other link ends with the reason."""
+    broker.fill("jobs")
+    begun: list[int] = []
+
+    def script(peer: Peer, event: Event) -> bool:
+        if isinstance(event, SessionRequested):
+            begun.append(event.channel)
+            if len(begun) == 2:
+                narrow(peer, event.channel)
+        return False
+
+    broker.script = script
+    async with world.connect_1_0(broker.url, recover=POLICY) as connection:
+        session = await connection.open_session()
+        senders = [await session.open_sender("jobs") for _ in range(4)]
+        end_sessions(broker, "amqp:internal-error")
+        await world.until(lambda: all([each.report is not None for each in senders[1:]]))
+        assert await senders[0].send(b"on") == Accepted()
+        assert ["handle-max" in str(each.report) for each in senders[1:]] == [True, True, True]
+        assert session.is_open
+    assert len(broker.peers) == 1
+
+
+def narrow(peer: Peer, channel: int) -> None:
+    """Let the broker's end of a session have one link at most."""
+    sessions = peer.core.session(channel).transport
+    sessions.limits = Limits(consumers=1)
 
 
 @each_adapter

@@ -144,7 +144,7 @@ class Returning(Steps):
                 self._under_way.attached()
             self._next()
         except AmqpError as error:
-            self.refused(CloseReport(By.TRANSPORT, 0, f"not opened again: {error}"))
+            self.refused(_not_opened(error))
 
     def refused(self, report: CloseReport) -> None:
         """Note that the peer has ended what was opened again, before it was there: try once more, or give it up."""
@@ -179,11 +179,21 @@ class Returning(Steps):
         self._under_way = None
         while self._links:
             link = self._links.pop(0)
-            if link.error is None:
-                self._under_way = link
-                self._step = "link"
-                link.attach(True).again = self
-                return
+            if link.error is not None:
+                continue
+            self._under_way = link
+            try:
+                attached = link.attach(True)
+            except AmqpError as error:
+                if self.link is not None:
+                    raise
+                # The session is there: what it has no room for ends alone.
+                self._under_way = None
+                link.end(_not_opened(error), None)
+                continue
+            self._step = "link"
+            attached.again = self
+            return
         if self.link is None:
             self.session.restored()
         self.leave()
@@ -249,6 +259,11 @@ def try_later(session: SessionState, link: LinkRoutes[Any] | None, report: Close
     else:
         session.lost_links.append(link)
     returning.begin(report, _returns_in(client, report, part.returns, link, is_held=True) or 0.0)
+
+
+def _not_opened(error: AmqpError) -> CloseReport:
+    """Report that this end could not ask for it."""
+    return CloseReport(By.TRANSPORT, 0, f"not opened again: {error}")
 
 
 def _returns_in(
