@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import groupby
 from keyword import iskeyword
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from .facts import FACTS, read_rows
 
@@ -45,6 +45,7 @@ _PYTHON = {
     "fragments": "bytes",
 }
 _HELPERS = (
+    "BITS",
     "OCTETS",
     "pack_array",
     "pack_byte_ranges",
@@ -220,12 +221,7 @@ def _module(records: list[Record]) -> str:
             if record.base == base and record.code
         ]
         lines.append("})")
-    lines += [
-        "UNPACKERS.update({",
-        "    code: (kind.unpack_fields, kind)",
-        "    for code, kind in STRUCTS.items()",
-        "})",
-    ]
+    lines += ["UNPACKERS.update({", "    code: kind.unpack_fields", "    for code, kind in STRUCTS.items()", "})"]
     names = ["COMMANDS", "CONTROLS", "STRUCTS", *sorted([class_name(record.name) for record in records])]
     lines += ["", "__all__ = [", *[f'    "{name}",' for name in names], "]"]
     return "\n".join(lines) + "\n"
@@ -368,21 +364,51 @@ def _unpacking(record: Record) -> list[str]:
         "    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:",
         "        found = _new(cls)",
     ]
-    if record.pack:
+    if _wide(record):
+        lines += _spread(record)
+    elif record.pack:
         form = {1: "B", 2: "H", 4: "I"}[record.pack]
         lines += [f"        flags = _read_{form}(data, pos)[0]", f"        pos += {record.pack}"]
     for bits, group in groupby(record.fields, key=lambda field: field.kind == "bit"):
         run = list(group)
-        lines += _read_bits(run, record.pack) if bits else _read_fields(run, record)
+        lines += _read_bits(run, record) if bits else _read_fields(run, record)
     return [*lines, "        return found, pos"]
 
 
-def _read_bits(fields: list[Field], pack: int) -> list[str]:
+def _wide(record: Record) -> bool:
+    """Whether the packing flags of a record are taken apart at once: for a few fields a test of each takes less."""
+    return record.pack == 2 and len(record.fields) > _FEW
+
+
+_FEW: Final = 8
+
+
+def _spread(record: Record) -> list[str]:
+    """Return code that names the packing flags after their fields, octet by octet."""
+    lines: list[str] = []
+    for octet in range(record.pack):
+        names = ["_"] * 8
+        for field in record.fields:
+            if field.place // 8 == octet:
+                names[field.place % 8] = field.name
+        at = f"pos + {octet}" if octet else "pos"
+        lines += ["        (", *[f"            {name}," for name in names], f"        ) = BITS[data[{at}]]"]
+    return [*lines, f"        pos += {record.pack}"]
+
+
+def _there(field: Field, record: Record) -> str:
+    """Return the test of a field's packing flag."""
+    return field.name if _wide(record) else f"flags & 0x{_flag(field, record.pack):X}"
+
+
+def _read_bits(fields: list[Field], record: Record) -> list[str]:
     """Return code for consecutive bits: usually none is set, which one test shows for all."""
-    read = [f"found.{field.name} = flags & 0x{_flag(field, pack):X} != 0" for field in fields]
+    if _wide(record):
+        return [f"        found.{field.name} = {field.name}" for field in fields]
+    read = [f"found.{field.name} = {_there(field, record)} != 0" for field in fields]
     if len(fields) == 1:
         return [f"        {read[0]}"]
-    every = sum([_flag(field, pack) for field in fields])
+    every = sum([_flag(field, record.pack) for field in fields])
     return [
         f"        if flags & 0x{every:X}:",
         *[f"            {line}" for line in read],
@@ -396,7 +422,7 @@ def _read_fields(fields: list[Field], record: Record) -> list[str]:
     for field in fields:
         indent = ""
         if record.pack:
-            lines.append(f"        if flags & 0x{_flag(field, record.pack):X}:")
+            lines.append(f"        if {_there(field, record)}:")
             indent = "    "
         lines += [f"        {indent}{line}" for line in _read_field(field)]
         if record.pack:
@@ -415,10 +441,10 @@ def _read_field(field: Field) -> list[str]:
     if kind in _SIZED:
         width = _SIZED[kind]
         size = "data[pos]" if width == 1 else f"_read_{'H' if width == 2 else 'I'}(data, pos)[0]"
-        octets = f"data[pos + {width} : stop]"
+        octets = "data[start:pos]"
         if kind.startswith("str"):
             octets += '.decode("utf-8", "surrogateescape")'
-        return [f"stop = pos + {width} + {size}", f"found.{name} = {octets}", "pos = stop"]
+        return [f"start = pos + {width}", f"pos = start + {size}", f"found.{name} = {octets}"]
     if kind == "struct:dtx.xid":
         return [f"found.{name}, pos = read_xid(data, pos, end)"]
     if kind.startswith("struct:"):
@@ -430,7 +456,7 @@ def _read_field(field: Field) -> list[str]:
             "pos = stop",
         ]
     if kind == "map":
-        return ["stop = pos + 4 + _read_I(data, pos)[0]", f"found.{name} = _map(data[pos + 4 : stop])", "pos = stop"]
+        return ["start = pos + 4", "pos = start + _read_I(data, pos)[0]", f"found.{name} = _map(data[start:pos])"]
     reader = {
         "uuid": "read_uuid",
         "array": "read_array",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from itertools import product
 from struct import Struct as _Struct
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -115,6 +116,9 @@ def pack_str8(value: str) -> bytes:
 
 OCTETS: Final = tuple([bytes((size,)) for size in range(256)])
 """The octet of each size."""
+
+BITS: Final = tuple([octet[::-1] for octet in product((False, True), repeat=8)])
+"""What an octet of packing flags says of its eight fields, in their order."""
 
 
 def pack_str16(value: str) -> bytes:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..._ground.record import record
 from ..._watching.observation import Observed
-from .record import decode_headers
+from .record import headers_by_code
 from .records import COMMANDS, CONTROLS, STRUCTS, DeliveryProperties, MessageProperties
 from .structs import Struct
 from .types import Map
@@ -39,32 +39,25 @@ class Headers:
 
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
-        self._found: tuple[Struct | Struct32, ...] | None = None
+        # The structs by their codes, once they are read.
+        self._found: dict[int, Struct | Struct32] | None = None
 
     @property
     def structs(self) -> tuple[Struct | Struct32, ...]:
         """All structs, in their order."""
-        found = self._found
-        if found is None:
-            found = decode_headers(self.raw, 0, len(self.raw))
-            self._found = found
-        return found
+        return tuple((self._found or self._read()).values())
 
     @property
     def delivery_properties(self) -> DeliveryProperties | None:
         """Of the delivery: routing key, exchange, priority, time to live."""
-        for struct in self._found or self.structs:
-            if type(struct) is DeliveryProperties:
-                return struct
-        return None
+        found = (self._found or self._read()).get(_DELIVERY)
+        return found if isinstance(found, DeliveryProperties) else None
 
     @property
     def message_properties(self) -> MessageProperties | None:
         """Of the message: its id, content type, application headers."""
-        for struct in self._found or self.structs:
-            if type(struct) is MessageProperties:
-                return struct
-        return None
+        found = (self._found or self._read()).get(_MESSAGE)
+        return found if isinstance(found, MessageProperties) else None
 
     @property
     def others(self) -> tuple[Struct | Struct32, ...]:
@@ -102,6 +95,10 @@ class Headers:
             if isinstance(struct, Struct):
                 check_maps(struct)
 
+    def _read(self) -> dict[int, Struct | Struct32]:
+        self._found = found = headers_by_code(self.raw, 0, len(self.raw))
+        return found
+
     def _property(self, name: str) -> Any:
         properties = self.message_properties
         if properties is not None:
@@ -125,6 +122,9 @@ class Headers:
     def __reduce__(self) -> tuple[object, ...]:
         return Headers, (self.raw,)
 
+
+_DELIVERY: Final = DeliveryProperties.CODE
+_MESSAGE: Final = MessageProperties.CODE
 
 _MAPS: Final = {
     kind.NAME: names

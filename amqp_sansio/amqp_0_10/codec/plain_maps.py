@@ -21,6 +21,7 @@ _TAGGED: Final = Struct(">Bq").pack
 _READ_U32: Final = Struct(">I").unpack_from
 _READ_I64: Final = Struct(">q").unpack_from
 _BOOLEANS: Final = (b"\x08\x00", b"\x08\x01")
+_TRUTH: Final = (False, True)
 _OCTETS: Final = tuple([bytes((size,)) for size in range(256)])
 _TEXT_SIZES: Final = tuple([bytes((_STR16, 0, size)) for size in range(256)])
 """Code and size of short characters."""
@@ -53,20 +54,23 @@ def decode_plain(raw: bytes) -> dict[str, object] | None:
         found: dict[str, object] = {}
         pos = 4
         for _ in range(count):
-            stop = pos + 1 + raw[pos]
-            key = raw[pos + 1 : stop].decode()
-            code = raw[stop]
-            pos = stop + 1
+            start = pos + 1
+            pos = start + raw[pos]
+            key = raw[start:pos].decode()
+            code = raw[pos]
             if code == _STR16:
-                stop = pos + 2 + (raw[pos] << 8 | raw[pos + 1])
-                found[key] = raw[pos + 2 : stop].decode()
-                pos = stop
+                start = pos + 3
+                high = raw[pos + 1]
+                pos = start + raw[pos + 2]
+                if high:
+                    pos += high << 8
+                found[key] = raw[start:pos].decode()
             elif code == _INT64:
-                found[key] = _READ_I64(raw, pos)[0]
-                pos += 8
-            elif code == _BOOLEAN and raw[pos] < 2:
-                found[key] = raw[pos] == 1
-                pos += 1
+                found[key] = _READ_I64(raw, pos + 1)[0]
+                pos += 9
+            elif code == _BOOLEAN:
+                found[key] = _TRUTH[raw[pos + 1]]
+                pos += 2
             else:
                 return None
     except (StructError, IndexError, UnicodeDecodeError):

@@ -10,7 +10,7 @@ from struct import error as StructError
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
 from ...errors import CodecError
-from .structs import SIZE_AND_CODE, UNWRITABLE, Struct
+from .structs import SIZE_AND_CODE, STRUCTS, UNWRITABLE, Struct
 from .types import encode_struct32
 from .values import Struct32, fault
 
@@ -91,35 +91,39 @@ def decode_command(data: bytes, pos: int, end: int) -> tuple[Command[object], bo
 
 def decode_headers(data: bytes, pos: int, end: int) -> tuple[Struct | Struct32, ...]:
     """The structs of a header segment, in their order. Raises CodecError: a type comes at most once."""
-    found: list[Struct | Struct32] = []
-    codes: set[int] = set()
+    return tuple(headers_by_code(data, pos, end).values())
+
+
+def headers_by_code(data: bytes, pos: int, end: int) -> dict[int, Struct | Struct32]:
+    """As `decode_headers`, by their codes."""
+    found: dict[int, Struct | Struct32] = {}
     while pos < end:
-        if end - pos < 6:
+        begin = pos + 6
+        if begin > end:
             raise fault("a header struct is cut off", pos)
         size, code = _READ_SIZE_AND_CODE(data, pos)
         stop = pos + 4 + size
-        if size < 2 or stop > end:
+        if not begin <= stop <= end:
             raise fault("a header struct is cut off", pos)
-        if code in codes:
+        if code in found:
             text = f"the struct {code >> 8}.{code & 255} comes twice in a header segment"
             raise CodecError(text, offset=pos, code=FRAMING_ERROR, rule="0-10/wire/header-any-order")
-        codes.add(code)
-        known = UNPACKERS.get(code)
-        pos += 6
-        if known is None:
-            found.append(Struct32(code, data[pos:stop]))
-        else:
-            unpack, kind = known
-            try:
-                struct, at = unpack(data, pos, stop)
-            except (StructError, IndexError, CodecError):
-                struct, at = kind.decode(data, pos, stop), stop  # says what's wrong
-            if at != stop:
-                struct = kind.decode(data, pos, stop)
-            struct.wire = data[pos:stop]
-            found.append(struct)
-        pos = stop
-    return tuple(found)
+        unpack = UNPACKERS.get(code)
+        if unpack is None:
+            found[code] = Struct32(code, data[begin:stop])
+            pos = stop
+            continue
+        try:
+            struct, pos = unpack(data, begin, stop)
+        except (StructError, IndexError, CodecError):
+            struct = STRUCTS[code].decode(data, begin, stop)  # says what's wrong
+            pos = stop
+        if pos != stop:
+            struct = STRUCTS[code].decode(data, begin, stop)
+            pos = stop
+        struct.wire = data[begin:stop]
+        found[code] = struct
+    return found
 
 
 def encode_headers(structs: tuple[Struct | Struct32, ...]) -> bytes:
@@ -145,7 +149,7 @@ CONTROLS: Final[dict[int, type[Control]]] = {}
 COMMANDS: Final[dict[int, type[Command[object]]]] = {}
 """The records by their codes; the generated module, which needs the bases here, adds all of them when it's imported."""
 
-UNPACKERS: Final[dict[int, tuple[Callable[[bytes, int, int], tuple[Struct, int]], type[Struct]]]] = {}
+UNPACKERS: Final[dict[int, Callable[[bytes, int, int], tuple[Struct, int]]]] = {}
 """The straight-line code that reads a struct, by code: bound once, not for every message."""
 
 

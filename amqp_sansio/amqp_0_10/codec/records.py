@@ -10,6 +10,7 @@ from struct import Struct as _Struct
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .field_types import (
+    BITS,
     OCTETS,
     pack_array,
     pack_byte_ranges,
@@ -290,60 +291,74 @@ class DeliveryProperties(Struct):
     @classmethod
     def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
-        flags = _read_H(data, pos)[0]
+        (
+            discard_unroutable,
+            immediate,
+            redelivered,
+            priority,
+            delivery_mode,
+            ttl,
+            timestamp,
+            expiration,
+        ) = BITS[data[pos]]
+        (
+            exchange,
+            routing_key,
+            resume_id,
+            resume_ttl,
+            _,
+            _,
+            _,
+            _,
+        ) = BITS[data[pos + 1]]
         pos += 2
-        if flags & 0x700:
-            found.discard_unroutable = flags & 0x100 != 0
-            found.immediate = flags & 0x200 != 0
-            found.redelivered = flags & 0x400 != 0
-        else:
-            found.discard_unroutable = False
-            found.immediate = False
-            found.redelivered = False
-        if flags & 0x800:
+        found.discard_unroutable = discard_unroutable
+        found.immediate = immediate
+        found.redelivered = redelivered
+        if priority:
             found.priority = data[pos]
             pos += 1
         else:
             found.priority = None
-        if flags & 0x1000:
+        if delivery_mode:
             found.delivery_mode = data[pos]
             pos += 1
         else:
             found.delivery_mode = None
-        if flags & 0x2000:
+        if ttl:
             found.ttl = _read_Q(data, pos)[0]
             pos += 8
         else:
             found.ttl = None
-        if flags & 0x4000:
+        if timestamp:
             found.timestamp = Datetime(_read_q(data, pos)[0])
             pos += 8
         else:
             found.timestamp = None
-        if flags & 0x8000:
+        if expiration:
             found.expiration = Datetime(_read_q(data, pos)[0])
             pos += 8
         else:
             found.expiration = None
-        if flags & 0x1:
-            stop = pos + 1 + data[pos]
-            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+        if exchange:
+            start = pos + 1
+            pos = start + data[pos]
+            found.exchange = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.exchange = None
-        if flags & 0x2:
-            stop = pos + 1 + data[pos]
-            found.routing_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+        if routing_key:
+            start = pos + 1
+            pos = start + data[pos]
+            found.routing_key = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.routing_key = None
-        if flags & 0x4:
-            stop = pos + 2 + _read_H(data, pos)[0]
-            found.resume_id = data[pos + 2 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+        if resume_id:
+            start = pos + 2
+            pos = start + _read_H(data, pos)[0]
+            found.resume_id = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.resume_id = None
-        if flags & 0x8:
+        if resume_ttl:
             found.resume_ttl = _read_Q(data, pos)[0]
             pos += 8
         else:
@@ -466,15 +481,15 @@ class ReplyTo(Struct):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.exchange = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.exchange = None
         if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.routing_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.routing_key = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.routing_key = None
         return found, pos
@@ -604,57 +619,76 @@ class MessageProperties(Struct):
     @classmethod
     def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
-        flags = _read_H(data, pos)[0]
+        (
+            content_length,
+            message_id,
+            correlation_id,
+            reply_to,
+            content_type,
+            content_encoding,
+            user_id,
+            app_id,
+        ) = BITS[data[pos]]
+        (
+            application_headers,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+        ) = BITS[data[pos + 1]]
         pos += 2
-        if flags & 0x100:
+        if content_length:
             found.content_length = _read_Q(data, pos)[0]
             pos += 8
         else:
             found.content_length = None
-        if flags & 0x200:
+        if message_id:
             found.message_id, pos = read_uuid(data, pos)
         else:
             found.message_id = None
-        if flags & 0x400:
-            stop = pos + 2 + _read_H(data, pos)[0]
-            found.correlation_id = data[pos + 2 : stop]
-            pos = stop
+        if correlation_id:
+            start = pos + 2
+            pos = start + _read_H(data, pos)[0]
+            found.correlation_id = data[start:pos]
         else:
             found.correlation_id = None
-        if flags & 0x800:
+        if reply_to:
             stop = pos + 2 + _read_H(data, pos)[0]
             found.reply_to = ReplyTo.decode(data, pos + 2, stop)
             pos = stop
         else:
             found.reply_to = None
-        if flags & 0x1000:
-            stop = pos + 1 + data[pos]
-            found.content_type = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+        if content_type:
+            start = pos + 1
+            pos = start + data[pos]
+            found.content_type = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.content_type = None
-        if flags & 0x2000:
-            stop = pos + 1 + data[pos]
-            found.content_encoding = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+        if content_encoding:
+            start = pos + 1
+            pos = start + data[pos]
+            found.content_encoding = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.content_encoding = None
-        if flags & 0x4000:
-            stop = pos + 2 + _read_H(data, pos)[0]
-            found.user_id = data[pos + 2 : stop]
-            pos = stop
+        if user_id:
+            start = pos + 2
+            pos = start + _read_H(data, pos)[0]
+            found.user_id = data[start:pos]
         else:
             found.user_id = None
-        if flags & 0x8000:
-            stop = pos + 2 + _read_H(data, pos)[0]
-            found.app_id = data[pos + 2 : stop]
-            pos = stop
+        if app_id:
+            start = pos + 2
+            pos = start + _read_H(data, pos)[0]
+            found.app_id = data[start:pos]
         else:
             found.app_id = None
-        if flags & 0x1:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.application_headers = _map(data[pos + 4 : stop])
-            pos = stop
+        if application_headers:
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.application_headers = _map(data[start:pos])
         else:
             found.application_headers = None
         return found, pos
@@ -863,15 +897,15 @@ class Xid(Struct):
         else:
             found.format = None
         if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.global_id = data[pos + 1 : stop]
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.global_id = data[start:pos]
         else:
             found.global_id = None
         if flags & 0x400:
-            stop = pos + 1 + data[pos]
-            found.branch_id = data[pos + 1 : stop]
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.branch_id = data[start:pos]
         else:
             found.branch_id = None
         return found, pos
@@ -1033,9 +1067,9 @@ class ExchangeQueryResult(Struct):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.type = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.type = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.type = None
         if flags & 0x600:
@@ -1045,9 +1079,9 @@ class ExchangeQueryResult(Struct):
             found.durable = False
             found.not_found = False
         if flags & 0x800:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.arguments = _map(data[pos + 4 : stop])
-            pos = stop
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.arguments = _map(data[start:pos])
         else:
             found.arguments = None
         return found, pos
@@ -1252,15 +1286,15 @@ class QueueQueryResult(Struct):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.queue = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.queue = None
         if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.alternate_exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.alternate_exchange = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.alternate_exchange = None
         if flags & 0x1C00:
@@ -1272,9 +1306,9 @@ class QueueQueryResult(Struct):
             found.exclusive = False
             found.auto_delete = False
         if flags & 0x2000:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.arguments = _map(data[pos + 4 : stop])
-            pos = stop
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.arguments = _map(data[start:pos])
         else:
             found.arguments = None
         if flags & 0x4000:
@@ -1422,58 +1456,77 @@ class FileProperties(Struct):
     @classmethod
     def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
-        flags = _read_H(data, pos)[0]
+        (
+            content_type,
+            content_encoding,
+            headers,
+            priority,
+            reply_to,
+            message_id,
+            filename,
+            timestamp,
+        ) = BITS[data[pos]]
+        (
+            cluster_id,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+        ) = BITS[data[pos + 1]]
         pos += 2
-        if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.content_type = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+        if content_type:
+            start = pos + 1
+            pos = start + data[pos]
+            found.content_type = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.content_type = None
-        if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.content_encoding = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+        if content_encoding:
+            start = pos + 1
+            pos = start + data[pos]
+            found.content_encoding = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.content_encoding = None
-        if flags & 0x400:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.headers = _map(data[pos + 4 : stop])
-            pos = stop
+        if headers:
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.headers = _map(data[start:pos])
         else:
             found.headers = None
-        if flags & 0x800:
+        if priority:
             found.priority = data[pos]
             pos += 1
         else:
             found.priority = None
-        if flags & 0x1000:
-            stop = pos + 1 + data[pos]
-            found.reply_to = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+        if reply_to:
+            start = pos + 1
+            pos = start + data[pos]
+            found.reply_to = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.reply_to = None
-        if flags & 0x2000:
-            stop = pos + 1 + data[pos]
-            found.message_id = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+        if message_id:
+            start = pos + 1
+            pos = start + data[pos]
+            found.message_id = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.message_id = None
-        if flags & 0x4000:
-            stop = pos + 1 + data[pos]
-            found.filename = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+        if filename:
+            start = pos + 1
+            pos = start + data[pos]
+            found.filename = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.filename = None
-        if flags & 0x8000:
+        if timestamp:
             found.timestamp = Datetime(_read_q(data, pos)[0])
             pos += 8
         else:
             found.timestamp = None
-        if flags & 0x1:
-            stop = pos + 1 + data[pos]
-            found.cluster_id = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+        if cluster_id:
+            start = pos + 1
+            pos = start + data[pos]
+            found.cluster_id = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.cluster_id = None
         return found, pos
@@ -1560,21 +1613,21 @@ class StreamProperties(Struct):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.content_type = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.content_type = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.content_type = None
         if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.content_encoding = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.content_encoding = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.content_encoding = None
         if flags & 0x400:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.headers = _map(data[pos + 4 : stop])
-            pos = stop
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.headers = _map(data[start:pos])
         else:
             found.headers = None
         if flags & 0x800:
@@ -1647,9 +1700,9 @@ class ConnectionStart(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.server_properties = _map(data[pos + 4 : stop])
-            pos = stop
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.server_properties = _map(data[start:pos])
         else:
             found.server_properties = None
         if flags & 0x200:
@@ -1737,27 +1790,27 @@ class ConnectionStartOk(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.client_properties = _map(data[pos + 4 : stop])
-            pos = stop
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.client_properties = _map(data[start:pos])
         else:
             found.client_properties = None
         if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.mechanism = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.mechanism = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.mechanism = None
         if flags & 0x400:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.response = data[pos + 4 : stop]
-            pos = stop
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.response = data[start:pos]
         else:
             found.response = None
         if flags & 0x800:
-            stop = pos + 1 + data[pos]
-            found.locale = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.locale = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.locale = None
         return found, pos
@@ -1804,9 +1857,9 @@ class ConnectionSecure(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.challenge = data[pos + 4 : stop]
-            pos = stop
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.challenge = data[start:pos]
         else:
             found.challenge = None
         return found, pos
@@ -1853,9 +1906,9 @@ class ConnectionSecureOk(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.response = data[pos + 4 : stop]
-            pos = stop
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.response = data[start:pos]
         else:
             found.response = None
         return found, pos
@@ -2080,9 +2133,9 @@ class ConnectionOpen(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.virtual_host = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.virtual_host = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.virtual_host = None
         if flags & 0x200:
@@ -2185,9 +2238,9 @@ class ConnectionRedirect(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 2 + _read_H(data, pos)[0]
-            found.host = data[pos + 2 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 2
+            pos = start + _read_H(data, pos)[0]
+            found.host = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.host = None
         if flags & 0x200:
@@ -2267,9 +2320,9 @@ class ConnectionClose(Control):
         else:
             found.reply_code = None
         if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.reply_text = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.reply_text = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.reply_text = None
         return found, pos
@@ -2336,9 +2389,9 @@ class SessionAttach(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 2 + _read_H(data, pos)[0]
-            found.name = data[pos + 2 : stop]
-            pos = stop
+            start = pos + 2
+            pos = start + _read_H(data, pos)[0]
+            found.name = data[start:pos]
         else:
             found.name = None
         found.force = flags & 0x200 != 0
@@ -2385,9 +2438,9 @@ class SessionAttached(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 2 + _read_H(data, pos)[0]
-            found.name = data[pos + 2 : stop]
-            pos = stop
+            start = pos + 2
+            pos = start + _read_H(data, pos)[0]
+            found.name = data[start:pos]
         else:
             found.name = None
         return found, pos
@@ -2434,9 +2487,9 @@ class SessionDetach(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 2 + _read_H(data, pos)[0]
-            found.name = data[pos + 2 : stop]
-            pos = stop
+            start = pos + 2
+            pos = start + _read_H(data, pos)[0]
+            found.name = data[start:pos]
         else:
             found.name = None
         return found, pos
@@ -2490,9 +2543,9 @@ class SessionDetached(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 2 + _read_H(data, pos)[0]
-            found.name = data[pos + 2 : stop]
-            pos = stop
+            start = pos + 2
+            pos = start + _read_H(data, pos)[0]
+            found.name = data[start:pos]
         else:
             found.name = None
         if flags & 0x200:
@@ -2706,9 +2759,9 @@ class SessionExpected(Control):
         else:
             found.commands = None
         if flags & 0x200:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.fragments = data[pos + 4 : stop]
-            pos = stop
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.fragments = data[start:pos]
         else:
             found.fragments = None
         return found, pos
@@ -2764,9 +2817,9 @@ class SessionConfirmed(Control):
         else:
             found.commands = None
         if flags & 0x200:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.fragments = data[pos + 4 : stop]
-            pos = stop
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.fragments = data[start:pos]
         else:
             found.fragments = None
         return found, pos
@@ -3171,15 +3224,15 @@ class ExecutionException(Command[None]):
         else:
             found.field_index = None
         if flags & 0x2000:
-            stop = pos + 2 + _read_H(data, pos)[0]
-            found.description = data[pos + 2 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 2
+            pos = start + _read_H(data, pos)[0]
+            found.description = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.description = None
         if flags & 0x4000:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.error_info = _map(data[pos + 4 : stop])
-            pos = stop
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.error_info = _map(data[start:pos])
         else:
             found.error_info = None
         return found, pos
@@ -3248,9 +3301,9 @@ class MessageTransfer(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.destination = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.destination = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.destination = None
         if flags & 0x200:
@@ -3379,9 +3432,9 @@ class MessageReject(Command[None]):
         else:
             found.code = None
         if flags & 0x400:
-            stop = pos + 1 + data[pos]
-            found.text = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.text = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.text = None
         return found, pos
@@ -3538,15 +3591,15 @@ class MessageResume(Command[MessageResumeResult]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.destination = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.destination = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.destination = None
         if flags & 0x200:
-            stop = pos + 2 + _read_H(data, pos)[0]
-            found.resume_id = data[pos + 2 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 2
+            pos = start + _read_H(data, pos)[0]
+            found.resume_id = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.resume_id = None
         return found, pos
@@ -3668,15 +3721,15 @@ class MessageSubscribe(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.queue = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.queue = None
         if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.destination = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.destination = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.destination = None
         if flags & 0x400:
@@ -3691,9 +3744,9 @@ class MessageSubscribe(Command[None]):
             found.acquire_mode = None
         found.exclusive = flags & 0x1000 != 0
         if flags & 0x2000:
-            stop = pos + 2 + _read_H(data, pos)[0]
-            found.resume_id = data[pos + 2 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 2
+            pos = start + _read_H(data, pos)[0]
+            found.resume_id = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.resume_id = None
         if flags & 0x4000:
@@ -3702,9 +3755,9 @@ class MessageSubscribe(Command[None]):
         else:
             found.resume_ttl = None
         if flags & 0x8000:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.arguments = _map(data[pos + 4 : stop])
-            pos = stop
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.arguments = _map(data[start:pos])
         else:
             found.arguments = None
         return found, pos
@@ -3752,9 +3805,9 @@ class MessageCancel(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.destination = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.destination = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.destination = None
         return found, pos
@@ -3810,9 +3863,9 @@ class MessageSetFlowMode(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.destination = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.destination = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.destination = None
         if flags & 0x200:
@@ -3881,9 +3934,9 @@ class MessageFlow(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.destination = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.destination = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.destination = None
         if flags & 0x200:
@@ -3939,9 +3992,9 @@ class MessageFlush(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.destination = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.destination = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.destination = None
         return found, pos
@@ -3987,9 +4040,9 @@ class MessageStop(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.destination = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.destination = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.destination = None
         return found, pos
@@ -4600,21 +4653,21 @@ class ExchangeDeclare(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.exchange = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.exchange = None
         if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.type = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.type = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.type = None
         if flags & 0x400:
-            stop = pos + 1 + data[pos]
-            found.alternate_exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.alternate_exchange = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.alternate_exchange = None
         if flags & 0x3800:
@@ -4626,9 +4679,9 @@ class ExchangeDeclare(Command[None]):
             found.durable = False
             found.auto_delete = False
         if flags & 0x4000:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.arguments = _map(data[pos + 4 : stop])
-            pos = stop
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.arguments = _map(data[start:pos])
         else:
             found.arguments = None
         return found, pos
@@ -4682,9 +4735,9 @@ class ExchangeDelete(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.exchange = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.exchange = None
         found.if_unused = flags & 0x200 != 0
@@ -4732,9 +4785,9 @@ class ExchangeQuery(Command[ExchangeQueryResult]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.name = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.name = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.name = None
         return found, pos
@@ -4810,27 +4863,27 @@ class ExchangeBind(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.queue = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.queue = None
         if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.exchange = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.exchange = None
         if flags & 0x400:
-            stop = pos + 1 + data[pos]
-            found.binding_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.binding_key = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.binding_key = None
         if flags & 0x800:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.arguments = _map(data[pos + 4 : stop])
-            pos = stop
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.arguments = _map(data[start:pos])
         else:
             found.arguments = None
         return found, pos
@@ -4898,21 +4951,21 @@ class ExchangeUnbind(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.queue = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.queue = None
         if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.exchange = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.exchange = None
         if flags & 0x400:
-            stop = pos + 1 + data[pos]
-            found.binding_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.binding_key = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.binding_key = None
         return found, pos
@@ -4988,27 +5041,27 @@ class ExchangeBound(Command[ExchangeBoundResult]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.exchange = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.exchange = None
         if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.queue = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.queue = None
         if flags & 0x400:
-            stop = pos + 1 + data[pos]
-            found.binding_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.binding_key = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.binding_key = None
         if flags & 0x800:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.arguments = _map(data[pos + 4 : stop])
-            pos = stop
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.arguments = _map(data[start:pos])
         else:
             found.arguments = None
         return found, pos
@@ -5114,15 +5167,15 @@ class QueueDeclare(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.queue = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.queue = None
         if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.alternate_exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.alternate_exchange = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.alternate_exchange = None
         if flags & 0x3C00:
@@ -5136,9 +5189,9 @@ class QueueDeclare(Command[None]):
             found.exclusive = False
             found.auto_delete = False
         if flags & 0x4000:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.arguments = _map(data[pos + 4 : stop])
-            pos = stop
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.arguments = _map(data[start:pos])
         else:
             found.arguments = None
         return found, pos
@@ -5198,9 +5251,9 @@ class QueueDelete(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.queue = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.queue = None
         if flags & 0x600:
@@ -5254,9 +5307,9 @@ class QueuePurge(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.queue = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.queue = None
         return found, pos
@@ -5305,9 +5358,9 @@ class QueueQuery(Command[QueueQueryResult]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.queue = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.queue = None
         return found, pos
@@ -5484,15 +5537,15 @@ class FileConsume(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.queue = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.queue = None
         if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.consumer_tag = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.consumer_tag = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.consumer_tag = None
         if flags & 0x3C00:
@@ -5506,9 +5559,9 @@ class FileConsume(Command[None]):
             found.exclusive = False
             found.nowait = False
         if flags & 0x4000:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.arguments = _map(data[pos + 4 : stop])
-            pos = stop
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.arguments = _map(data[start:pos])
         else:
             found.arguments = None
         return found, pos
@@ -5554,9 +5607,9 @@ class FileConsumeOk(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.consumer_tag = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.consumer_tag = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.consumer_tag = None
         return found, pos
@@ -5602,9 +5655,9 @@ class FileCancel(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.consumer_tag = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.consumer_tag = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.consumer_tag = None
         return found, pos
@@ -5659,9 +5712,9 @@ class FileOpen(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.identifier = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.identifier = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.identifier = None
         if flags & 0x200:
@@ -5812,15 +5865,15 @@ class FilePublish(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.exchange = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.exchange = None
         if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.routing_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.routing_key = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.routing_key = None
         if flags & 0xC00:
@@ -5830,9 +5883,9 @@ class FilePublish(Command[None]):
             found.mandatory = False
             found.immediate = False
         if flags & 0x1000:
-            stop = pos + 1 + data[pos]
-            found.identifier = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.identifier = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.identifier = None
         return found, pos
@@ -5918,21 +5971,21 @@ class FileReturn(Command[None]):
         else:
             found.reply_code = None
         if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.reply_text = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.reply_text = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.reply_text = None
         if flags & 0x400:
-            stop = pos + 1 + data[pos]
-            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.exchange = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.exchange = None
         if flags & 0x800:
-            stop = pos + 1 + data[pos]
-            found.routing_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.routing_key = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.routing_key = None
         return found, pos
@@ -6036,9 +6089,9 @@ class FileDeliver(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.consumer_tag = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.consumer_tag = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.consumer_tag = None
         if flags & 0x200:
@@ -6048,21 +6101,21 @@ class FileDeliver(Command[None]):
             found.delivery_tag = None
         found.redelivered = flags & 0x400 != 0
         if flags & 0x800:
-            stop = pos + 1 + data[pos]
-            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.exchange = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.exchange = None
         if flags & 0x1000:
-            stop = pos + 1 + data[pos]
-            found.routing_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.routing_key = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.routing_key = None
         if flags & 0x2000:
-            stop = pos + 1 + data[pos]
-            found.identifier = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.identifier = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.identifier = None
         return found, pos
@@ -6354,15 +6407,15 @@ class StreamConsume(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.queue = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.queue = None
         if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.consumer_tag = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.consumer_tag = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.consumer_tag = None
         if flags & 0x1C00:
@@ -6374,9 +6427,9 @@ class StreamConsume(Command[None]):
             found.exclusive = False
             found.nowait = False
         if flags & 0x2000:
-            stop = pos + 4 + _read_I(data, pos)[0]
-            found.arguments = _map(data[pos + 4 : stop])
-            pos = stop
+            start = pos + 4
+            pos = start + _read_I(data, pos)[0]
+            found.arguments = _map(data[start:pos])
         else:
             found.arguments = None
         return found, pos
@@ -6422,9 +6475,9 @@ class StreamConsumeOk(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.consumer_tag = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.consumer_tag = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.consumer_tag = None
         return found, pos
@@ -6470,9 +6523,9 @@ class StreamCancel(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.consumer_tag = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.consumer_tag = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.consumer_tag = None
         return found, pos
@@ -6547,15 +6600,15 @@ class StreamPublish(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.exchange = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.exchange = None
         if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.routing_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.routing_key = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.routing_key = None
         if flags & 0xC00:
@@ -6647,21 +6700,21 @@ class StreamReturn(Command[None]):
         else:
             found.reply_code = None
         if flags & 0x200:
-            stop = pos + 1 + data[pos]
-            found.reply_text = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.reply_text = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.reply_text = None
         if flags & 0x400:
-            stop = pos + 1 + data[pos]
-            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.exchange = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.exchange = None
         if flags & 0x800:
-            stop = pos + 1 + data[pos]
-            found.routing_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.routing_key = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.routing_key = None
         return found, pos
@@ -6744,9 +6797,9 @@ class StreamDeliver(Command[None]):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            stop = pos + 1 + data[pos]
-            found.consumer_tag = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.consumer_tag = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.consumer_tag = None
         if flags & 0x200:
@@ -6755,15 +6808,15 @@ class StreamDeliver(Command[None]):
         else:
             found.delivery_tag = None
         if flags & 0x400:
-            stop = pos + 1 + data[pos]
-            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.exchange = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.exchange = None
         if flags & 0x800:
-            stop = pos + 1 + data[pos]
-            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
-            pos = stop
+            start = pos + 1
+            pos = start + data[pos]
+            found.queue = data[start:pos].decode("utf-8", "surrogateescape")
         else:
             found.queue = None
         return found, pos
@@ -6874,7 +6927,7 @@ COMMANDS.update({
     0x0A08: StreamDeliver,
 })
 UNPACKERS.update({
-    code: (kind.unpack_fields, kind)
+    code: kind.unpack_fields
     for code, kind in STRUCTS.items()
 })
 
