@@ -124,7 +124,7 @@ def test_a_client_of_1_0_in_an_event_loop(amqp_broker: EmbeddedBroker) -> None:
 def test_a_client_in_another_process(amqp_broker: EmbeddedBroker) -> None:
     program = """
 import sys
-from amqp_sansio.amqp_0_9_1 import QueueDeclare
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio_sync import connect
 
 with connect(sys.argv[1]) as connection:

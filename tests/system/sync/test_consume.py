@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 FORGETFUL = """
 import sys
-from amqp_sansio.amqp_0_9_1 import QueueDeclare
+from amqp_sansio.amqp_0_9_1.spec import QueueDeclare
 from amqp_sansio_sync import connect, driver, keeper
 
 driver.SOON = 60.0                          # nothing but the end tells it
