@@ -79,20 +79,20 @@ def test_publish_get_and_consume(peer: Peer) -> None:
             content_type="text/plain", message_id=f"m{number}", headers=headers, delivery_mode=1
         )
         channel.publish(body, routing_key=queue, properties=properties)
-    got = wire.result(channel.call(amqp.BasicGet(queue=queue)))
+    got = wire.result(channel.call(amqp.spec.BasicGet(queue=queue)))
     assert isinstance(got, amqp.Message)
     assert got.body == b"first"
     channel.accept(got.method.delivery_tag)
-    wire.result(channel.call(amqp.BasicConsume(queue=queue, consumer_tag="c1")))
+    wire.result(channel.call(amqp.spec.BasicConsume(queue=queue, consumer_tag="c1")))
     empty, big = wire.next(amqp.Delivery), wire.next(amqp.Delivery)
     assert (empty.body, len(big.body)) == (b"", 300_000)
     assert big.properties.message_id == "m2"
     assert dict(big.properties.headers or {}) == headers
     assert (big.consumer_tag, big.exchange, big.routing_key) == ("c1", "", queue)
     channel.accept(big.delivery_tag, multiple=True)
-    wire.result(channel.call(amqp.BasicCancel(consumer_tag="c1")))
-    assert isinstance(wire.result(channel.call(amqp.BasicGet(queue=queue))), amqp.BasicGetEmpty)
-    wire.result(channel.call(amqp.QueueDelete(queue=queue)))
+    wire.result(channel.call(amqp.spec.BasicCancel(consumer_tag="c1")))
+    assert isinstance(wire.result(channel.call(amqp.spec.BasicGet(queue=queue))), amqp.spec.BasicGetEmpty)
+    wire.result(channel.call(amqp.spec.QueueDelete(queue=queue)))
     wire.close()
     assert wire.closed is not None and wire.closed.report.by is By.LOCAL
 
@@ -104,15 +104,15 @@ def test_reject_and_release(peer: Peer) -> None:
     queue = queue_of(peer, wire, channel, "core.release")
     channel.publish(b"again", routing_key=queue)
     channel.publish(b"never", routing_key=queue)
-    wire.result(channel.call(amqp.BasicConsume(queue=queue, consumer_tag="c")))
+    wire.result(channel.call(amqp.spec.BasicConsume(queue=queue, consumer_tag="c")))
     first, second = wire.next(amqp.Delivery), wire.next(amqp.Delivery)
     channel.release(first.delivery_tag)
     channel.reject(second.delivery_tag)
     again = wire.next(amqp.Delivery)
     assert (again.body, again.redelivered) == (b"again", True)
     channel.accept(again.delivery_tag)
-    wire.result(channel.call(amqp.BasicCancel(consumer_tag="c")))
-    deleted = wire.result(channel.call(amqp.QueueDelete(queue=queue)))
+    wire.result(channel.call(amqp.spec.BasicCancel(consumer_tag="c")))
+    deleted = wire.result(channel.call(amqp.spec.QueueDelete(queue=queue)))
     # Broker-J keeps a rejected message that has no alternate exchange to go to until its delivery count is used up.
     assert deleted.message_count == (0 if peer.is_rabbit else 1)
     wire.close()
@@ -123,20 +123,20 @@ def test_transactions(peer: Peer) -> None:
     wire = peer.open()
     channel = channel_of(wire)
     queue = queue_of(peer, wire, channel, "core.tx")
-    wire.result(channel.call(amqp.TxSelect()))
+    wire.result(channel.call(amqp.spec.TxSelect()))
     channel.publish(b"kept", routing_key=queue)
-    wire.result(channel.call(amqp.TxCommit()))
+    wire.result(channel.call(amqp.spec.TxCommit()))
     channel.publish(b"dropped", routing_key=queue)
-    wire.result(channel.call(amqp.TxRollback()))
-    got = wire.result(channel.call(amqp.BasicGet(queue=queue)))
+    wire.result(channel.call(amqp.spec.TxRollback()))
+    got = wire.result(channel.call(amqp.spec.BasicGet(queue=queue)))
     assert got.body == b"kept"
     channel.accept(got.method.delivery_tag)
     if peer.is_rabbit:
         # After a rollback Broker-J takes its delivery back, RabbitMQ leaves it with the consumer.
-        wire.result(channel.call(amqp.TxRollback()))
+        wire.result(channel.call(amqp.spec.TxRollback()))
         channel.accept(got.method.delivery_tag)
-    wire.result(channel.call(amqp.TxCommit()))
-    assert wire.result(channel.call(amqp.QueueDelete(queue=queue))).message_count == 0
+    wire.result(channel.call(amqp.spec.TxCommit()))
+    assert wire.result(channel.call(amqp.spec.QueueDelete(queue=queue))).message_count == 0
     wire.close()
 
 
@@ -145,7 +145,7 @@ def test_a_missing_queue_closes_the_channel_only(peer: Peer) -> None:
     wire = peer.open()
     channel = channel_of(wire)
     with pytest.raises(EndpointClosed) as failed:
-        wire.result(channel.call(amqp.QueueDeclare(queue="core.absent", passive=True)))
+        wire.result(channel.call(amqp.spec.QueueDeclare(queue="core.absent", passive=True)))
     assert failed.value.report is not None
     assert failed.value.report.code == 404
     assert failed.value.report.by is By.REMOTE
@@ -206,9 +206,9 @@ def test_frames_of_4096_octets(peer: Peer) -> None:
     queue = queue_of(peer, wire, channel, "core.small-frames")
     body = bytes(range(256)) * 400
     channel.publish(body, routing_key=queue)
-    got = wire.result(channel.call(amqp.BasicGet(queue=queue, no_ack=True)))
+    got = wire.result(channel.call(amqp.spec.BasicGet(queue=queue, no_ack=True)))
     assert got.body == body
-    wire.result(channel.call(amqp.QueueDelete(queue=queue)))
+    wire.result(channel.call(amqp.spec.QueueDelete(queue=queue)))
     wire.close()
 
 
