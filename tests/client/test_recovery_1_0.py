@@ -108,7 +108,7 @@ def test_a_send_in_doubt_is_sent_again_or_resumed(kind: dict[str, Any], mode: in
 
 
 def test_a_connection_may_be_lost_again_while_it_is_restored() -> None:
-    for size in range(1, 1500, 31):
+    for size in range(1, 1500, 45):
         user = Recovers()
         session = user.session()
         sender, receiver = user.sender(session, KEPT["target"]), user.receiver(session, KEPT["source"], credit=5)

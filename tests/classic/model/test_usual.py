@@ -16,7 +16,7 @@ from amqp_sansio._classic.model.connection import ConnectionModel
 from amqp_sansio.endpoint import Side
 from tests.kit.pair import structure
 
-RUNS: Final = 60
+RUNS: Final = 40
 STEPS: Final = 30
 LIMITS: Final = Limits(unsettled=4, unconfirmed=3)
 TAGS: Final = (0, 1, 1, 2, 2, 3, 4, 5, (1 << 64) - 1)
