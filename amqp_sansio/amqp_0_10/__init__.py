@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from .endpoint.outgoing import NoCredit, Transferred
     from .endpoint.session import Session
     from .endpoint.session_state import SessionState
-
-    pass
     from .model.execution import ExecutionError
 
 _LATER: Final = {

@@ -1,4 +1,4 @@
-"""What a user accepts, and then ends something in the same step: the acceptance goes first, so nothing comes again."""
+"""A user accepts a message and ends its channel, session or link in the same step: the acceptance goes first."""
 
 from __future__ import annotations
 

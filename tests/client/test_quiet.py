@@ -1,4 +1,4 @@
-"""What sends nothing: a reader that waits, who has credit, and the end of a reading, which wakes who waits for it."""
+"""Calls that send nothing: one waits with credit, one ends a reading and wakes whoever waits for it."""
 
 from __future__ import annotations
 

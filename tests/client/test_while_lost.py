@@ -32,7 +32,7 @@ class Bed(NamedTuple):
     takes: Any
     """A subscription without credit, or a link of that kind."""
     asks: Any
-    """What sends requests."""
+    """The object of a client that sends requests."""
 
 
 async def bed_of(connection: Any, version: Version) -> Bed:

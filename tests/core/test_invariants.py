@@ -296,7 +296,7 @@ def _ended_segment() -> Said:
 
 
 def _seen(version: Version, share: float = 1.0) -> tuple[Kept, Said]:
-    """What an observer of the first part of a conversation keeps, and its check."""
+    """The objects that an observer keeps after the first part of a conversation, and its check."""
     (world,) = _observed(version, 1, (share,))
     observer, check = world
     return Kept(observer), check

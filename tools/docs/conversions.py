@@ -146,7 +146,7 @@ def _samples_0_10() -> list[Sample]:
         return content_0_10(message_properties=amqp_0_10.MessageProperties(**fields))
 
     def typed(**types: Any) -> Content_0_10:
-        headers = {name: amqp_0_10.spec.Typed(name.replace("_", "-"), value) for name, value in types.items()}
+        headers = {name: spec.Typed(name.replace("_", "-"), value) for name, value in types.items()}
         return content_0_10(application_headers=headers)
 
     def delivered(*names: str) -> Callable[[Content], Any]:

@@ -78,9 +78,8 @@ class ObserverFastPath(ContentReader[Source, Observed]):
         if channel is None or size > bounds.message:
             return None
         properties = properties_of(source, direction, raw)
-        dead = channel.dead
         if properties is None or not channel.take_usual_delivery(
-            tag, consumer_tag, None if dead else source.seq, bounds.unsettled
+            tag, consumer_tag, None if channel.dead else source.seq, bounds.unsettled
         ):
             return None
         settles: Settlements = ()
@@ -116,8 +115,8 @@ class ObserverFastPath(ContentReader[Source, Observed]):
         bounds = model.bounds
         if channel is None or size > bounds.message or (raw != direction.good and not _is_good(direction, properties)):
             return None
-        seq, dead = source.seq, channel.dead
-        if not channel.take_usual_delivery(tag, consumer_tag, None if dead else seq, bounds.unsettled):
+        seq = source.seq
+        if not channel.take_usual_delivery(tag, consumer_tag, None if channel.dead else seq, bounds.unsettled):
             return None
         settles: Settlements = ()
         queue = None

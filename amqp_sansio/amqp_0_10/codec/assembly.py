@@ -53,7 +53,7 @@ class Assembly:
         return ""
 
     def _fault(self, flags: int, kind: int) -> str:
-        """What the flags of a frame contradict that doesn't fit."""
+        """Say what a frame that doesn't fit contradicts by its flags."""
         name = SEGMENTS[kind]
         if not flags & FIRST_FRAME:
             if self.ended:

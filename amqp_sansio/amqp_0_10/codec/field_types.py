@@ -118,7 +118,7 @@ OCTETS: Final = tuple([bytes((size,)) for size in range(256)])
 """The octet of each size."""
 
 BITS: Final = tuple([octet[::-1] for octet in product((False, True), repeat=8)])
-"""What an octet of packing flags says of its eight fields, in their order."""
+"""For each octet of packing flags: whether each of its eight fields is there, in their order."""
 
 
 def pack_str16(value: str) -> bytes:

@@ -96,6 +96,9 @@ class Map(Mapping[str, Any]):
         return decode_entries(self.raw, 0, len(self.raw))
 
     def _read(self) -> dict[str, object]:
+        found = self._found
+        if found is not None:
+            return found
         found = decode_plain(self.raw)
         if found is None:
             found = {}
@@ -108,19 +111,19 @@ class Map(Mapping[str, Any]):
 
     def items(self) -> ItemsView[str, Any]:
         """The keys with their values, in the order of the wire. Raises CodecError."""
-        return (self._found or self._read()).items()
+        return self._read().items()
 
     def __getitem__(self, key: str) -> Any:
-        return (self._found or self._read())[key]
+        return self._read()[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found or self._read())
+        return iter(self._read())
 
     def __len__(self) -> int:
-        return len(self._found or self._read())
+        return len(self._read())
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._found or self._read()))
+        return hash(frozenset(self._read()))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Map) and other.raw == self.raw:
@@ -128,11 +131,11 @@ class Map(Mapping[str, Any]):
         if not isinstance(other, Mapping):
             return NotImplemented
         theirs = cast("Mapping[str, object]", other)
-        return (self._found or self._read()) == dict(theirs)
+        return self._read() == dict(theirs)
 
     def __repr__(self) -> str:
         try:
-            return f"Map({self._found or self._read()!r})"
+            return f"Map({self._read()!r})"
         except CodecError:
             return f"<Map of {len(self.raw)} damaged octets>"
 

@@ -263,11 +263,11 @@ class Partial:
     __slots__ = ("assembly", "parts", "size")
 
     def __init__(self) -> None:
-        # Which frame must come next.
+        # The flags of its frames so far, which tell the one that must come next.
         self.assembly = Assembly()
         # The octets so far.
         self.parts: list[bytes | bytearray] = []
-        # How many these are; `Limits.header` bounds them.
+        # The number of octets in `parts`; `Limits.header` bounds it.
         self.size = 0
 
 
@@ -277,7 +277,7 @@ class FrameReader:
     __slots__ = ("_buffer", "_limits", "_most", "_partials")
 
     def __init__(self, buffer: ReceiveBuffer, limits: Limits, most: int) -> None:
-        # What arrived.
+        # The octets that have arrived, shared with the connection.
         self._buffer = buffer
         # Bounds of controls in several frames.
         self._limits = limits

@@ -102,7 +102,7 @@ class Arriving:
         self.body = b""
         # The pieces of the segment that hasn't ended, without what was told of a body.
         self.parts: list[bytes | bytearray] = []
-        # How many octets have come, those that aren't kept included.
+        # The number of octets that have come, those that aren't kept included.
         self.octets = 0
         # How many of them are kept here: `Transport.bodies` counts them.
         self.held = 0

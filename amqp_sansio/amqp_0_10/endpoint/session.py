@@ -12,9 +12,9 @@ from ..._ground.invariants import ensure
 from ...endpoint import Side
 from ...errors import LimitExceeded, LocalProtocolError
 from ..codec import records
+from ..codec.assembly import begins
 from ..codec.choices import BYTE, EXPLICIT, INFINITE, MESSAGE, PRE_ACQUIRED
 from ..codec.dialect import missing
-from ..codec.frames import BEGINS
 from ..codec.message import Message
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import DetachCode, framing_error, misuse
@@ -481,7 +481,7 @@ class Sessions:
     def receive_unattached(self, channel: int, flags: int) -> None:
         """Take a frame of a command on a channel without a session. Raises Violation."""
         self._check_agreed(channel, "a command")
-        if flags & BEGINS == BEGINS:
+        if begins(flags):
             self._transport.send(channel, _NOT_ATTACHED)
 
     def _check_agreed(self, channel: int, what: str) -> None:
