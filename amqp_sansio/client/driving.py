@@ -318,6 +318,12 @@ class BaseClient(Waiting[CoreT]):
         self._open_gate()
         self.complete(self.lost)
 
+    def broken_off(self, reason: str, now: float) -> None:
+        """Note at `now` that nobody drives this client any more, because of `reason`: nothing is opened again."""
+        if self.restored is not None and self.recovery is not None:
+            self.recovery.stop(CloseReport(By.TRANSPORT, 0, reason))
+        self.transport_ended(reason, now)
+
     # For the parts of the client.
 
     # Ends.

@@ -488,7 +488,7 @@ class Recovery:
         return found
 
     def stop(self, report: CloseReport) -> None:
-        """End it, because the user closes the connection."""
+        """End it, because the user closes the connection, or nobody drives it any more."""
         if self.state is not State.ENDED:
             self._end(report)
 

@@ -11,6 +11,7 @@ import pytest
 from amqp_sansio import AMQP_0_9_1, EndpointClosed, Version
 from amqp_sansio.client.recovery import RecoveryPolicy
 from amqp_sansio.testing.simulate import Fault, Hazards, Kind, Promise, Schedule, Seeded, World, explore, replay
+from amqp_sansio.uri import parse
 from amqp_sansio_sync import connect, simulated, system
 from amqp_sansio_sync.simulated import ProcessEnded, SimulatedThread, inside
 from amqp_sansio_sync.simulated import simulated as program
@@ -275,3 +276,18 @@ def test_the_context_ends_what_was_opened_in_it() -> None:
         world.run()
         assert world.hub().clients == {}
     assert system.current() is MACHINE
+
+
+@pytest.mark.parametrize("write", [False, True], ids=["", "write"])
+@pytest.mark.parametrize("read", [False, True], ids=["", "read"])
+@pytest.mark.parametrize("kind", ["somewhere", "nowhere"])
+def test_shutting_a_transport_ends_each_wait(world: World, kind: str, read: bool, write: bool) -> None:
+    here = current()
+    transport = here.nowhere() if kind == "nowhere" else here.open_transport(parse(URL), None, None, here.now(), None)
+    transport.write_wanted = write
+    waits = here.start(lambda: transport.wait(read, None), "waits")
+    here.sleep(1.0)
+    transport.shut()
+    waits.join(1.0)
+    assert not waits.is_alive()
+    transport.close()

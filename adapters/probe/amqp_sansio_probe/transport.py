@@ -79,15 +79,18 @@ class SocketOpener:
             raise Unusable(f"{where} doesn't answer within {self.patience:g} s") from None
         except OSError as error:
             raise Unusable(f"can't connect to {where}: {(error.strerror or str(error)).lower()}") from None
-        local, remote = endpoint(joined.getsockname()), endpoint(joined.getpeername())
         try:
+            # It raises where the peer has reset the connection: `wrap_socket` would leave a socket open that nobody
+            # knows.
+            local, remote = endpoint(joined.getsockname()), endpoint(joined.getpeername())
             joined.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._context is not None:
                 name = self.uri.server_name_indication or self.uri.host
                 joined = self._context.wrap_socket(joined, server_hostname=name)
         except OSError as error:
             joined.close()
-            raise Unusable(f"TLS with {where} fails: {_of_tls(error)}") from None
+            step = "TLS with" if isinstance(error, ssl.SSLError) else "the connection to"
+            raise Unusable(f"{step} {where} fails: {_of_tls(error)}") from None
         return SocketTransport(joined, local, remote)
 
 

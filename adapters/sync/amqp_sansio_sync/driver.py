@@ -32,6 +32,7 @@ from .waiting import Waiter, Waiters
 
 if TYPE_CHECKING:
     from amqp_sansio.client.driving import BaseClient, Core
+    from amqp_sansio.client.reaching import Reopening
 
     from .reconnecting import Reopen
     from .recording import Recorder
@@ -630,9 +631,12 @@ class Driver:
             return
         self._unsent = b""
         self._changed = True
-        failure = self._failure
-        self.client.transport_ended("it was closed" if failure is None else str(failure), self._now())
-        if failure is not None or self.client.restored is None:
+        if self._failure is not None:
+            self.client.broken_off(str(self._failure), self._now())
+            self._finish()
+            return
+        self.client.transport_ended("it was closed", self._now())
+        if self.client.restored is None:
             self._finish()
         else:
             label = self.transport.label
@@ -700,25 +704,31 @@ class Driver:
         except Exception as error:
             reason = str(error) or type(error).__name__
         with self.lock:
-            if self.ended:
-                if transport is not None:
-                    transport.close()
-                return
-            self._claim()
-            # It may be over before this thread waits for it, and another one under way.
-            attempt = Attempt(self.client)
             try:
-                if transport is None:
-                    self._unreachable(reason)
-                else:
-                    self.client.reconnect(reopening.core, reopening.seconds)
-                    self._replace(transport)
-                    self._turn(self._now())
-            except BaseException as error:
-                self._give_up(error)
-                raise
+                if self.ended:
+                    return
+                self._claim()
+                # It may be over before this thread waits for it, and another one under way.
+                attempt = Attempt(self.client)
+                self._go_on(reopening, transport, reason)
+            finally:
+                if transport is not None and transport is not self.transport:
+                    transport.close()
             self._release()
         self._wait(attempt, None, None, "recovery")
+
+    def _go_on(self, reopening: Reopening, transport: Transport | None, reason: str) -> None:
+        """Let the client go on with the transport of an attempt, or note why there is none."""
+        try:
+            if transport is None:
+                self._unreachable(reason)
+            else:
+                self.client.reconnect(reopening.core, reopening.seconds)
+                self._replace(transport)
+                self._turn(self._now())
+        except BaseException as error:
+            self._give_up(error)
+            raise
 
     def _unreachable(self, reason: str) -> None:
         """Note that an attempt has found no transport."""

@@ -6,6 +6,7 @@ import os
 import queue
 import secrets
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -18,8 +19,6 @@ from .tls import tls_error
 from .transport import NowhereSocket, SocketTransport
 
 if TYPE_CHECKING:
-    import ssl
-
     from amqp_sansio.uri import AmqpUri
 
     from .transport import Records
@@ -103,15 +102,15 @@ class Machine:
         recorder: Records | None,
     ) -> SocketTransport:
         connected = _open_socket(self.reach, uri, context, server_name, deadline)
-        inside = None
-        if uri.websocket:
-            try:
-                inside = _open_websocket(connected, uri, deadline)
-            except BaseException:
-                connected.close()
-                raise
-        recording = None if recorder is None else recorder.open(connected.getsockname(), connected.getpeername())
-        return SocketTransport(connected, recording, inside)
+        try:
+            inside = _open_websocket(connected, uri, deadline) if uri.websocket else None
+            names = connected.getsockname(), connected.getpeername()
+            recording = None if recorder is None else recorder.open(*names)
+            return SocketTransport(connected, names, recording, inside)
+        except BaseException as error:
+            connected.close()
+            _name(uri, error)
+            raise
 
 
 class Behind(Machine):
@@ -146,13 +145,24 @@ def _open_socket(
         if context is None:
             return connected
         connected.settimeout(_left(deadline))
+        # `wrap_socket` leaves a socket open, which nobody knows then, where the peer has reset the connection.
+        connected.getpeername()
         return context.wrap_socket(connected, server_hostname=server_name)
     except BaseException as error:
         connected.close()
         told = tls_error(uri, error)
+        _name(uri, told)
         if told is error:
             raise
         raise told from error
+
+
+def _name(uri: AmqpUri, error: BaseException) -> None:
+    """Say in an error of the system whose connection it was."""
+    if isinstance(error, OSError) and error.strerror and not isinstance(error, ssl.SSLError | TimeoutError):
+        where = f"no connection to {uri}"
+        if where not in error.strerror:
+            error.strerror = f"{where}: {error.strerror}"
 
 
 def _open_websocket(connected: socket.socket, uri: AmqpUri, deadline: float) -> Inside:

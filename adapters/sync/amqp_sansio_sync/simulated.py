@@ -731,6 +731,7 @@ class LineTransport(Transport):
 
     def shut(self) -> None:
         self.stream.close()
+        self.wake()
 
     def close(self) -> None:
         super().close()

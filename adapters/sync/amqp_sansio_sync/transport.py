@@ -161,11 +161,18 @@ class SocketTransport(Transport):
 
     __slots__ = ("_inside", "_waker", "_wakes", "socket")
 
-    def __init__(self, connected: socket.socket, recording: Recording | None, inside: Inside | None = None) -> None:
+    def __init__(
+        self,
+        connected: socket.socket,
+        names: tuple[object, object],
+        recording: Recording | None,
+        inside: Inside | None = None,
+    ) -> None:
+        """Take a socket with its two addresses, the own one first; whoever gave it closes it if this fails."""
         connected.setblocking(False)
         self._inside = inside
         """The WebSocket, which may have octets when the socket has none left to read; None: there is none."""
-        label = f"{shown(connected.getsockname())}-{shown(connected.getpeername())}"
+        label = f"{shown(names[0])}-{shown(names[1])}"
         super().__init__(inside or connected, label, recording)
         self.socket = connected
         """Plain or TLS; it doesn't block."""
@@ -199,10 +206,11 @@ class SocketTransport(Transport):
             return  # enough unread wake-ups are queued
 
     def shut(self) -> None:
-        try:
+        # It may be gone already.
+        with suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            self.wake()  # the socket is gone already
+        # A wait without `read` doesn't look at the socket.
+        self.wake()
 
     def close(self) -> None:
         super().close()
@@ -232,7 +240,7 @@ class NowhereSocket(Nowhere, SocketTransport):
     def __init__(self) -> None:
         one, self._other = socket.socketpair()
         """The other end, kept so that this one isn't closed."""
-        SocketTransport.__init__(self, one, None)
+        SocketTransport.__init__(self, one, (one.getsockname(), one.getpeername()), None)
 
     def close(self) -> None:
         self._other.close()

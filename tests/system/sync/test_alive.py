@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Callable
 from time import monotonic
 
 import pytest
 
 from amqp_sansio import Version
-from amqp_sansio_sync.transport import SocketTransport, ready_by_poll, ready_by_select
+from amqp_sansio_sync.transport import NowhereSocket, SocketTransport, ready_by_poll, ready_by_select
 from tests.kit.inside import driver_of
 from tests.kit.sync_user import WAIT, Made, SyncUser, brisk, each_version
 from tests.sync.test_alive import (
@@ -66,7 +67,7 @@ def test_waiting_for_a_socket(ready: Callable[..., bool]) -> None:
 def test_a_transport_counts_wakes_once() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
-        transport = SocketTransport(ours, None)
+        transport = SocketTransport(ours, ("ours", "theirs"), None)
         for _ in range(100_000):
             transport.wake()
         transport.wait(True, WAIT)
@@ -96,3 +97,22 @@ __all__ = [
     "test_what_could_not_be_sent_goes_out_without_a_caller",
     "test_what_the_server_said_last_is_read_when_nothing_can_be_sent_any_more",
 ]
+
+
+@pytest.mark.parametrize("write", [False, True], ids=["", "write"])
+@pytest.mark.parametrize("read", [False, True], ids=["", "read"])
+@pytest.mark.parametrize("kind", ["somewhere", "nowhere"])
+def test_shutting_a_transport_ends_each_wait(kind: str, read: bool, write: bool) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        transport = NowhereSocket() if kind == "nowhere" else SocketTransport(ours, ("ours", "theirs"), None)
+        waits = threading.Thread(target=transport.wait, args=(read, None))
+        transport.write_wanted = write
+        waits.start()
+        transport.shut()
+        waits.join(WAIT)
+        ended = not waits.is_alive()
+        transport.wake()
+        waits.join(WAIT)
+        transport.close()
+        assert ended
