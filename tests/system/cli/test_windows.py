@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -50,7 +51,8 @@ def test_a_broker_with_a_page_and_a_proxy_in_front_of_it(
     pass_a_message(proxy.url())
     assert "1 connections" in proxy.stop(number)
     said = broker.stop(number)
-    assert f"listening on {broker.address}" in said and "0 connections closed" in said
+    # The proxy is gone; whether the broker has seen the end of its connection is up to the machine.
+    assert re.search(rf"listening on {broker.address};.*\n.*stopped; (0 connections|1 connection) closed", said), said
     for path in (recorded, proxied):
         done = command(cli_environment, "replay", path, "--table", "messages")
         rows = [json.loads(line) for line in done.stdout.splitlines()]
