@@ -37,7 +37,7 @@ def _make(*targets: str, **variables: str) -> tuple[str, ...]:
 
 
 def _pure(title: str, command: tuple[str, ...], processors: float, after: tuple[str, ...] = ()) -> Job:
-    """A job that needs no machine."""
+    """A job that needs no machine: no socket, no other process, and no Spark."""
     return Job(title, command, processors, after, gives_way=True)
 
 
@@ -60,21 +60,22 @@ JOBS: Final = (
     Job("interop", _make("interop", INTEROP_EXTRA=f"--again-alone={UNSTABLE}"), 1, after=("system tests",)),
     # Behind those that it waits for, so that these have room first.
     _pure("types by pyright", _make("pyright"), 1, after=("test modules",)),
-    _pure("tests", _make("test", WORKERS="0"), 1, after=("test modules",)),
+    # A handful of it is real, with a session of Spark: whoever waits a minute for its processor is late for that.
+    Job("tests", _make("test", WORKERS="0"), 1, after=("test modules",)),
     _pure("conformance", _make("conformance-check"), 0.5, after=("tests",)),
     _pure("rows and examples left out", _make("test-rest", WORKERS="0"), 1, after=("test modules",)),
     # In the unpacked sdist all tests are collected, and those run that read files of the tree, which an sdist may lack.
     # `make demo` runs here with the oldest packages, and with those of this tree in
     # tests/system/cli/test_spark_commands.py, which reads what it prints.
-    _pure(
+    Job(
         "distribution",
         _make("dist", WORKERS="0", SDIST_TESTS="tests/docs tests/capture tests/report tests/tools/test_conformance.py"),
         1,
         after=("test modules",),
     ),
     # What depends on the interpreter's own libraries, with four rows of a test: an interpreter that behaves otherwise
-    # does so in every row.
-    _pure(
+    # does so in every row. A handful is real here too.
+    Job(
         "newest Python",
         _make(
             "test-newest",
