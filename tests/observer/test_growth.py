@@ -22,8 +22,8 @@ from tests.kit.talk_0_10 import Talk010, completed, content
 from tests.kit.talk_0_10 import transfer as talk_transfer
 from tests.kit.talk_1_0 import AMQP, HELLO, Talk10, begin, credit, frame, transfer
 
-FEW: Final = 60
-MANY: Final = 240
+FEW: Final = 30
+MANY: Final = 120
 MEASURED: Final = 6
 """How many are counted at each of the two numbers."""
 ROOM: Final = 60

@@ -74,7 +74,7 @@ def test_a_capture_has_the_same_events_alone(path: Path, at_large: bool) -> None
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.label)
 def test_traffic_that_repeats_wraps_and_lies_has_the_same_events_alone(version: Version, at_large: bool) -> None:
     with _taken(version) as counts:
-        for seed in range(120 if at_large else 10):
+        for seed in range(50 if at_large else 10):
             random = Random(seed)
             _check(traffic_of(version, random), random)
     assert all(counts.values()), counts
@@ -83,7 +83,7 @@ def test_traffic_that_repeats_wraps_and_lies_has_the_same_events_alone(version: 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.label)
 def test_traffic_with_less_in_it_has_the_same_events_alone(version: Version, at_large: bool) -> None:
     random = Random(7)
-    for seed in range(16 if at_large else 1):
+    for seed in range(8 if at_large else 1):
         chosen = [part for _, part in parts(packets_of(CONVERSATIONS[version](seed)), seed)]
         for part in chosen if at_large else random.sample(chosen, 4):
             _check(part, random)
