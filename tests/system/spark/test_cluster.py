@@ -12,6 +12,7 @@ import pytest
 from benchmarks.generate import generate
 from tests.kit.captures import named
 from tests.kit.later import much_later
+from tests.kit.spark_session import SECONDS
 from tests.kit.tables import digest, local_rows, segments_of
 
 pytestmark = pytest.mark.spark
@@ -40,8 +41,6 @@ spark = (
     SparkSession.builder.master("local-cluster[2,1,1024]")
     .config("spark.driver.host", "127.0.0.1")
     .config("spark.driver.memory", "512m")
-    .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
-    .config("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1")
     .config("spark.executor.memory", "512m")
     .config("spark.local.dir", folder)
     .config("spark.sql.warehouse.dir", folder + "/warehouse")
@@ -151,7 +150,7 @@ def run(program: str, environment: dict[str, str], folder: Path, captures: list[
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=SECONDS,
         check=False,
     )
     assert ended.returncode == 0, ended.stderr[-4000:]

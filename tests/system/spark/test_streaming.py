@@ -14,7 +14,7 @@ import pytest
 from amqp_sansio.capture import Segment, sort_key
 from amqp_sansio.recorded.tables import COLUMNS
 from tests.kit.captures import named
-from tests.kit.spark_session import PROVIDER, ROCKSDB
+from tests.kit.spark_session import PROVIDER, ROCKSDB, SECONDS
 from tests.kit.tables import Rows, collect, local_rows, normal, segments_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ builder = SparkSession.Builder().master("local[1]")
 for name, value in {
     "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false", "spark.log.level": "OFF",
     "spark.ui.showConsoleProgress": "false", "spark.sql.shuffle.partitions": "2",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1", "spark.sql.session.timeZone": "UTC",
+    "spark.sql.session.timeZone": "UTC",
     "%(provider)s": "%(rocksdb)s", "spark.local.dir": sys.argv[1],
 }.items():
     builder = builder.config(name, value)
@@ -138,7 +138,7 @@ def test_batches_restarts_and_a_driver_that_dies(
         env=spark_environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=SECONDS,
         check=False,
     )
     assert died.returncode == 9, died.stderr[-2000:]
