@@ -13,6 +13,7 @@ import pytest
 
 from amqp_sansio_cli.main import main
 from tests.kit.captures import named
+from tests.kit.spark_session import patient_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 PATHS = (
@@ -38,9 +39,7 @@ def cli_environment() -> Mapping[str, str]:
     environment = {**os.environ, "COLUMNS": "120"}
     environment["PYTHONPATH"] = os.pathsep.join(str(ROOT / path) for path in PATHS)
     environment.pop("PYSPARK_PYTHON", None)
-    # A command is over before better code is compiled.
-    environment["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
-    return environment
+    return {**environment, **patient_environment()}
 
 
 @pytest.fixture(scope="session")

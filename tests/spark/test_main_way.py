@@ -13,7 +13,7 @@ import pytest
 from amqp_sansio.recorded.histories import steps_of
 from amqp_sansio.recorded.tables import COLUMNS, replay_segments
 from tests.kit.captures import carried
-from tests.kit.spark_session import PROVIDER, ROCKSDB, end_java, session
+from tests.kit.spark_session import PLAIN, PROVIDER, ROCKSDB, SparkFailure, end_java, session, words_kept
 from tests.kit.tables import Rows, collect, local_rows, normal, segments_of
 
 if TYPE_CHECKING:
@@ -27,12 +27,17 @@ def test_captures_become_tables_histories_and_a_stream(tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="needs the extra `spark`")
     expected = local_rows(segments_of(PATHS))
     try:
-        with session(tmp_path / "spark", cores=1, partitions=1, memory="512m", more={PROVIDER: ROCKSDB}) as made:
+        with session(
+            tmp_path / "spark", cores=1, partitions=1, memory="512m", more={**PLAIN, PROVIDER: ROCKSDB}
+        ) as made:
             check_tables_and_histories(made, expected, tmp_path)
             check_stream(made, expected, tmp_path)
+            failure = failure_of_a_stream(made, tmp_path)
     finally:
         # What comes after it in this process has no threads beside it.
         end_java()
+    # Only the JVM had the text.
+    assert str(failure).startswith("StreamingQueryException: ") and "as it was told" in str(failure)
 
 
 def check_tables_and_histories(given: SparkSession, expected: Rows, folder: Path) -> None:
@@ -66,3 +71,12 @@ def check_stream(given: SparkSession, expected: Rows, folder: Path) -> None:
         rows = collect(frame) + (collect(still_open) if table == "connections" else [])
         found[table] = normal(table, rows)
     assert found == expected
+
+
+def failure_of_a_stream(given: SparkSession, folder: Path) -> SparkFailure:
+    """What a session raises for a stream that fails."""
+    segments = given.readStream.format("amqp-capture").load(str(folder / "captures"))
+    failing = segments.selectExpr("raise_error('as it was told')").writeStream.format("noop")
+    with pytest.raises(SparkFailure) as raised, words_kept():
+        failing.option("checkpointLocation", str(folder / "failing")).start().awaitTermination()
+    return raised.value

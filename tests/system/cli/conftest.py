@@ -16,6 +16,7 @@ from tests.cli.conftest import cli_environment as cli_environment
 from tests.cli.conftest import one_line as one_line
 from tests.cli.conftest import refuses as refuses
 from tests.kit.processes import LIMIT, end, note
+from tests.kit.spark_session import SECONDS
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +34,7 @@ def process(cli_environment: Mapping[str, str]) -> Run:
             env={**cli_environment, **(env or {})},
             cwd=cwd,
             check=False,
-            timeout=300,
+            timeout=SECONDS,
         )
 
     return run

@@ -1,8 +1,10 @@
-"""`demo` and `replay --engine spark`: whole runs, and what they say when something is missing."""
+"""`demo`, and `replay` and `report` with `--engine spark`: whole runs, and what they say when something is missing."""
 
+import json
 import os
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -11,10 +13,22 @@ from amqp_sansio.recorded.tables import COLUMNS
 from amqp_sansio_cli.demo_traffic import MESSAGES, ROUTES
 from tests.cli.test_replay import one_line
 from tests.kit.captures import named
+from tests.kit.spark_session import SECONDS
 from tests.kit.tables import local_rows, segments_of
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 NAMES = ("o091_pika_basic.pcap", "o091d_exchange_gap.pcap")
+OF_A_REPORT = ("o_mixed_4_protocols.pcap", "o091_pika_nack_reject_requeue.pcap", "o091d_exchange_gap.pcap")
+
+IN_TURN = """
+import json, sys
+from amqp_sansio_cli.main import main
+
+for arguments in json.loads(sys.argv[1]):
+    status = main(arguments)
+    print("status", status, file=sys.stderr, flush=True)
+"""
+"""Commands in one process, whose JVM they share: to start it is most of the work."""
 
 
 @pytest.mark.spark
@@ -47,22 +61,41 @@ def test_the_demo_shows_the_tables_and_answers(process: Run, tmp_path: Path) -> 
 
 
 @pytest.mark.spark
-def test_parquet_has_the_local_engines_rows(process: Run, tmp_path: Path) -> None:
+def test_parquet_and_page_are_those_of_the_local_engine(
+    cli: Run, cli_environment: Mapping[str, str], tmp_path: Path
+) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra `spark`")
-    paths = [named(name) for name in NAMES]
-    output = tmp_path / "out"
-    done = process("replay", *paths, "--engine", "spark", "--output", output, cwd=tmp_path)
+    paths, of_page = [named(name) for name in NAMES], [named(name) for name in OF_A_REPORT]
+    output, page = tmp_path / "out", tmp_path / "spark.html"
+    replay = ("replay", *paths, "--engine", "spark", "--output", output)
+    report = ("report", *of_page, "--engine", "spark", "--output", page)
+    done = subprocess.run(
+        [sys.executable, "-c", IN_TURN, json.dumps([list(map(str, each)) for each in (replay, replay, report)])],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        env=cli_environment,
+        cwd=tmp_path,
+        check=False,
+        timeout=SECONDS,
+    )
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     wanted = local_rows(segments_of(paths))
-    said = done.stderr.splitlines()
-    assert said == [f"amqp-sansio: {len(wanted[table]):,} rows in {output / table}" for table in COLUMNS]
+    assert done.stderr.splitlines() == [
+        *[f"amqp-sansio: {len(wanted[table]):,} rows in {output / table}" for table in COLUMNS],
+        "status 0",
+        f"amqp-sansio: {output}: exists and isn't an empty folder",
+        "status 2",
+        f"amqp-sansio: 6 connections, 62 messages in {page}",
+        "status 0",
+    ]
     for table, columns in COLUMNS.items():
         found = parquet.read_table(output / table)
         assert found.column_names == [name for name, _ in columns]
         assert found.num_rows == len(wanted[table])
-    again = process("replay", *paths, "--engine", "spark", "--output", output)
-    assert again.returncode == 2
-    assert again.stderr == f"amqp-sansio: {output}: exists and isn't an empty folder\n"
+    local = tmp_path / "local.html"
+    assert cli("report", *of_page, "--output", local).returncode == 0
+    assert page.read_text() == local.read_text()
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from benchmarks.generate import generate
 from tests.kit.captures import named
 from tests.kit.later import much_later
+from tests.kit.spark_session import SECONDS
 from tests.kit.tables import digest, local_rows, segments_of
 
 pytestmark = pytest.mark.spark
@@ -24,7 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from pyspark.sql import SparkSession
 
-folder, *captures = sys.argv[1:]
+folder, followed, *captures = sys.argv[1:]
 
 
 def once(marker):
@@ -40,8 +41,6 @@ spark = (
     SparkSession.builder.master("local-cluster[2,1,1024]")
     .config("spark.driver.host", "127.0.0.1")
     .config("spark.driver.memory", "512m")
-    .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
-    .config("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1")
     .config("spark.executor.memory", "512m")
     .config("spark.local.dir", folder)
     .config("spark.sql.warehouse.dir", folder + "/warehouse")
@@ -90,9 +89,9 @@ worker.ReplayTask = lambda *arguments: deadly(
 )
 reading = deadly(lambda batches: batches, folder + "/reading")
 tables = replay(segments.mapInArrow(reading, segments.schema), 2).cache()
-found = digest(spark_rows(tables))
-spark.stop()
-print(json.dumps({"digest": found, "killed": sorted(p.name for p in Path(folder).glob("re*ing"))}))
+batch = digest(spark_rows(tables))
+tables.unpersist()
+worker.ReplayTask = whole
 """
 
 STREAM = """
@@ -103,25 +102,25 @@ from tests.kit.tables import collect, digest, normal
 provider = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 spark.conf.set("spark.sql.streaming.stateStore.providerClass", provider)
 spark.conf.set("spark.sql.shuffle.partitions", "2")
-whole = stream_worker.StreamTask
+streaming = stream_worker.StreamTask
 
 
-class Deadly(whole):
+class Deadly(streaming):
     # Of each batch some flows are done when the worker, or the whole executor, is gone.
     calls = 0
 
     def handleInputRows(self, key, rows, timerValues):
         Deadly.calls += 1
-        if Deadly.calls == 3 and once(folder + "/worker"):
+        if Deadly.calls == 2 and once(folder + "/worker"):
             os._exit(9)
-        if Deadly.calls == 7 and once(folder + "/executor"):
+        if Deadly.calls == 5 and once(folder + "/executor"):
             os.kill(executor(), signal.SIGKILL)
-        yield from whole.handleInputRows(self, key, rows, timerValues)
+        yield from streaming.handleInputRows(self, key, rows, timerValues)
 
 
 stream_worker.StreamTask = Deadly
 register(spark)
-segments = spark.readStream.format("amqp-capture").option("maxFilesPerTrigger", 1).load(captures[0])
+segments = spark.readStream.format("amqp-capture").option("maxFilesPerTrigger", 1).load(followed)
 stream = replay_stream(segments)
 stream.write(folder + "/out", checkpoint=folder + "/state", available_now=True).awaitTermination()
 found = {}
@@ -129,12 +128,15 @@ for table, columns in COLUMNS.items():
     frame = spark.read.parquet(f"{folder}/out/{table}")
     found[table] = normal(table, collect(frame.select(*[name for name, _ in columns])))
 spark.stop()
-killed = [name for name in ("executor", "worker") if Path(folder, name).exists()]
-print(json.dumps({"digest": digest(found), "killed": killed}))
+killed = [name for name in ("reading", "replaying", "worker", "executor") if Path(folder, name).exists()]
+print(json.dumps({"batch": batch, "stream": digest(found), "killed": killed}))
 """
 
+PROGRAM = CLUSTER + EXECUTOR + BATCH + STREAM
+"""One cluster for both: to start its JVMs is most of the work."""
 
-def run(program: str, environment: dict[str, str], folder: Path, captures: list[Path]) -> dict[str, Any]:
+
+def run(environment: dict[str, str], folder: Path, followed: Path, captures: list[Path]) -> dict[str, Any]:
     """What the program says when it is done."""
     (folder / "scratch").mkdir()
     # Executors of a local cluster work below Spark's home, wherever else they are told to: that is one of their own.
@@ -146,12 +148,12 @@ def run(program: str, environment: dict[str, str], folder: Path, captures: list[
         if part.name != "work":
             (home / part.name).symlink_to(part)
     ended = subprocess.run(
-        [sys.executable, "-c", CLUSTER + EXECUTOR + program, str(folder / "scratch"), *map(str, captures)],
+        [sys.executable, "-c", PROGRAM, *map(str, (folder / "scratch", followed, *captures))],
         env={**environment, "SPARK_HOME": str(home)},
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=SECONDS,
         check=False,
     )
     assert ended.returncode == 0, ended.stderr[-4000:]
@@ -160,20 +162,16 @@ def run(program: str, environment: dict[str, str], folder: Path, captures: list[
 
 
 def test_workers_and_executors_that_are_killed_change_no_row(spark_environment: dict[str, str], tmp_path: Path) -> None:
+    """Neither of a batch, nor of a stream."""
     made = generate(tmp_path / "made", 200_000, versions=VERSIONS, sizes=(500,), messages=10, files=2, faults=0.5)
     paths = [*(named(name) for name in NAMES), *made]
-    found = run(BATCH, spark_environment, tmp_path, paths)
-    assert found["killed"] == ["reading", "replaying"]
-    assert found["digest"] == digest(local_rows(segments_of(paths)))
-
-
-def test_a_stream_whose_workers_and_executors_are_killed(spark_environment: dict[str, str], tmp_path: Path) -> None:
     folder = tmp_path / "captures"
-    paths = generate(folder, 300_000, versions=VERSIONS, sizes=(500,), messages=10, files=3, faults=0.5)
-    expected = local_rows(segments_of(paths))
-    last = paths[-1].read_bytes()
+    files = generate(folder, 200_000, versions=VERSIONS, sizes=(500,), messages=10, files=2, faults=0.5)
+    expected = local_rows(segments_of(files))
+    last = files[-1].read_bytes()
     for number in (1, 2):
         (folder / f"zz{number}.pcap").write_bytes(much_later(last, number))
-    found = run(STREAM, spark_environment, tmp_path, [folder])
-    assert found["killed"] == ["executor", "worker"]
-    assert found["digest"] == digest(expected)
+    found = run(spark_environment, tmp_path, folder, paths)
+    assert found["killed"] == ["reading", "replaying", "worker", "executor"]
+    assert found["batch"] == digest(local_rows(segments_of(paths)))
+    assert found["stream"] == digest(expected)

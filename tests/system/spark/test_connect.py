@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.kit.captures import named
+from tests.kit.spark_session import SECONDS
 from tests.kit.tables import digest, local_rows, segments_of
 
 pytestmark = pytest.mark.spark
 NAMES = ("o091_concurrent_4_clients.pcap", "o_mixed_4_protocols.pcap")
-SECONDS = 600
-"""The server starts in a JVM of its own; on a busy machine that takes its time."""
 
 PROGRAM = """
 import json, sys

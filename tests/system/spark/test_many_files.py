@@ -1,4 +1,4 @@
-"""A folder of two thousand small captures, as a capture that is rotated for each connection leaves behind."""
+"""A folder of five hundred small captures, as a capture that is rotated for each connection leaves behind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-FILES = 2_000
+FILES = 500
 NAMES = ("o091_pika_channel_errors.pcap", "o10_proton_proton_outcomes.pcap", "o010_messaging_release_reject.pcap")
 EACH = 12
 """Segments of a connection in its file: it begins, and the capture is over."""
@@ -55,7 +55,7 @@ def small_files(folder: Path, count: int) -> list[Path]:
     return paths
 
 
-def test_two_thousand_small_files(spark: SparkSession, tmp_path: Path) -> None:
+def test_five_hundred_small_files(spark: SparkSession, tmp_path: Path) -> None:
     from amqp_sansio_spark import register, replay
 
     paths = small_files(tmp_path / "captures", FILES)

@@ -14,7 +14,7 @@ import pytest
 from amqp_sansio.capture import Segment, sort_key
 from amqp_sansio.recorded.tables import COLUMNS
 from tests.kit.captures import named
-from tests.kit.spark_session import PROVIDER, ROCKSDB
+from tests.kit.spark_session import PROVIDER, ROCKSDB, SECONDS
 from tests.kit.tables import Rows, collect, local_rows, normal, segments_of
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ from amqp_sansio_spark import streaming
 builder = SparkSession.Builder().master("local[1]")
 for name, value in {
     "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false", "spark.log.level": "OFF",
-    "spark.ui.showConsoleProgress": "false", "spark.sql.shuffle.partitions": "2",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1", "spark.sql.session.timeZone": "UTC",
+    "spark.ui.showConsoleProgress": "false", "spark.sql.shuffle.partitions": "1",
+    "spark.sql.session.timeZone": "UTC",
     "%(provider)s": "%(rocksdb)s", "spark.local.dir": sys.argv[1],
 }.items():
     builder = builder.config(name, value)
@@ -62,7 +62,8 @@ stream.write(folder + "/out", checkpoint=folder + "/state", available_now=True).
 def session(spark: SparkSession) -> Iterator[SparkSession]:
     before = spark.conf.get(PROVIDER, None)
     spark.conf.set(PROVIDER, ROCKSDB)
-    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    # One partition is enough here: test_generated has a stream in two.
+    spark.conf.set("spark.sql.shuffle.partitions", "1")
     yield spark
     spark.conf.set("spark.sql.shuffle.partitions", "4")
     if before is None:
@@ -138,7 +139,7 @@ def test_batches_restarts_and_a_driver_that_dies(
         env=spark_environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=SECONDS,
         check=False,
     )
     assert died.returncode == 9, died.stderr[-2000:]
