@@ -242,16 +242,14 @@ class ClientFastPath(FastPath):
         buffer, tables = self._buffer, self._tables
         number, consumer_tag = after.channel, after.consumer_tag
         properties = after.properties if raw == after.raw_properties else _properties_of(raw, tables)
-        take, most = channel.take_usual_delivery, self._most
         size, data, pos = whole.size, buffer.data, buffer.pos
         units = memoryview(data)[pos : pos + (len(data) - pos) // size * size]
-        before = len(found)
+        before, tags = len(found), list[int]()
         for octets, tag, redelivered, middle, body, octet in whole.iter_unpack(units):
             # What `between` has was checked when it was learnt.
             if octets != begin or middle != between or octet != END or redelivered > 1:
                 break
-            if not take(tag, consumer_tag, None, most):
-                break
+            tags.append(tag)
             # As `_delivery`, without its call.
             delivery = _new(Delivery)
             slot: Any = delivery
@@ -266,7 +264,9 @@ class ClientFastPath(FastPath):
             slot.tables = tables
             slot.properties = properties
             found.append(delivery)
-        buffer.pos = pos + (len(found) - before) * size
+        taken = channel.take_usual_deliveries(tags, consumer_tag, None, self._most)
+        del found[before + taken :]
+        buffer.pos = pos + taken * size
 
     def _scanned_following(self, after: Delivery) -> list[Delivery] | None:
         """As `_known_following`, with the module in C."""
