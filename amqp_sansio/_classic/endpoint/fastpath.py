@@ -274,8 +274,7 @@ class ClientFastPath(FastPath):
         channel, model = self._channels.get(number), self._model
         if channel is None or model.state is not _CONNECTION_OPEN or model.bodies or self._events:
             return None
-        found: list[Delivery] = []
-        take, most = channel.take_usual_delivery, self._most
+        found, tags, ends = list[Delivery](), list[int](), list[int]()
         buffer, tables, names = self._buffer, self._tables, self._names
         data, pos, body_max, other_max = buffer.data, buffer.pos, self.body_max, self.other_max
         while True:
@@ -283,12 +282,18 @@ class ClientFastPath(FastPath):
             if unit is None or unit[0] != RECORDED_DELIVER:
                 break
             _, names, tag, size, end, delivery = unit
-            if names[0] != number or names[1] != consumer_tag or not size or not take(tag, consumer_tag, None, most):
+            if names[0] != number or names[1] != consumer_tag or not size:
                 break
             found.append(delivery)
+            tags.append(tag)
+            ends.append(end)
             pos = end
-            buffer.pos = pos
-        return found or None
+        taken = channel.take_usual_deliveries(tags, consumer_tag, None, self._most)
+        if not taken:
+            return None
+        buffer.pos = ends[taken - 1]
+        del found[taken:]
+        return found
 
     following = _scanned_following if COMPILED else _known_following
     """The whole deliveries that come next, to the consumer of a delivery; None where there are none."""
