@@ -12,7 +12,7 @@ import pika
 
 from benchmarks.asyncio_client import BODY, EXCHANGE, QUEUE
 from benchmarks.measure import Case, case_of
-from tests.interop.brokers.process import BrokerError, apt_install
+from tests.interop.brokers.process import HOST, BrokerError, apt_install
 from tests.interop.brokers.rabbitmq import RabbitMQ, install_rabbitmq, run_rabbitmq
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -83,7 +83,26 @@ def cases(count: int = 30_000, rounds: int = 3) -> list[Case]:
             for place, peer in enumerate(peers, 1):
                 pairs = [(each[0], each[place]) for each in spent[1:]]
                 results.append(case_of(f"{label} vs {peer}", pairs, "s CPU/100k", goals[peer], 100_000 / count))
+        if program is not None:
+            results.append(ready_case(program, count, rounds))
     return results
+
+
+def ready_case(program: Path, count: int = 30_000, rounds: int = 3) -> Case:
+    """Return the case of deliveries that are all sent at once, so that it measures nothing but the clients."""
+    command = [sys.executable, "-m", "benchmarks.ready_server", str(count)]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdin is not None and server.stdout is not None
+        port = server.stdout.readline().strip()
+        pairs = [
+            (
+                run_client("ours", "consume", f"amqp://guest:guest@{HOST}:{port}/%2F", count),
+                _seconds([str(program), "consume", HOST, port, str(count)]),
+            )
+            for _ in range(rounds + 1)
+        ][1:]
+        server.stdin.close()
+    return case_of("asyncio consume, all of it sent at once, vs rabbitmq-c", pairs, "s CPU/100k", None, 100_000 / count)
 
 
 def _seconds(command: list[str]) -> float:

@@ -34,6 +34,7 @@ ENGINE_ONLY: Final[dict[str, tuple[str, ...]]] = {
         "take_usual_acks",
         "take_usual_confirm",
         "take_usual_confirms",
+        "take_usual_deliveries",
         "take_usual_delivery",
         "take_usual_publish",
         "tx_settled",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Generic, Literal, Protocol, TypeVar, ca
 from amqp_sansio.endpoint import CloseHint, Endpoint, Side
 from amqp_sansio.events import By
 
+from .reading import Reading
 from .recording import RecordedConnection, Recorder, shown
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ HANG_UP_TIME: Final = 1.0
 """Seconds that a client has to close its transport after a server has answered its close."""
 
 
-class Driver(asyncio.Protocol, Generic[CoreT]):
+class Driver(Reading, Generic[CoreT]):
     """The asyncio protocol of a client's or a server's connection; the two differ in `take_events`."""
 
     def __init__(
@@ -167,6 +168,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self.progress()
 
     def eof_received(self) -> bool | None:
+        self.leave_space()
         self._eof = True
         self.note_end(ours=False)
         if self.lingering:
@@ -177,6 +179,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         return None
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.leave_space()
         if exc is None:
             reason = "the peer closed the transport" if self._eof else "the transport was closed"
         else:

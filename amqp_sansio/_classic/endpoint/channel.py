@@ -516,9 +516,9 @@ class Channel(ChannelState):
         method = self._outgoing.model.dialect.named[name](delivery_tag, option)
         self._transmit(method, None, None, None)
 
-    def _content_sent(self, method: Any, size: int, crc: int) -> None:
+    def _content_sent(self, method: Method, size: int, crc: int) -> None:
         """Content that was sent in pieces is complete: what had to wait for that goes out."""
-        if method.NAME == "basic.publish" and (method.mandatory or method.immediate) and self.mode is Mode.CONFIRM:
+        if isinstance(method, BasicPublish) and (method.mandatory or method.immediate) and self.mode is Mode.CONFIRM:
             self._expect_return(method.exchange, method.routing_key, size, crc)
         deferred, self.deferred = self.deferred, None
         for answer in deferred or ():

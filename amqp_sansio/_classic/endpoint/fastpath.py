@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ...events import Event, Signal
     from ..codec.content_reader import Route
     from ..codec.table_rules import TableRules
+    from ..model.channel_state import ChannelState
     from .config import Config
     from .outgoing import Outgoing
 
@@ -38,8 +39,15 @@ _BODY: Final = Struct(">II").unpack_from
 _CONNECTION_OPEN: Final = State.OPEN
 LONGEST_DELIVER: Final = 4 + 3 * 256 + 9
 """Octets of basic.deliver with three names of 255: agreed frames hold it always, `Limits.header` nearly always."""
+_TAG: Final = 9
+"""Octets of the delivery tag and of `redelivered` behind it."""
 _KEPT_PROPERTIES: Final = 512
 _LONGEST_PROPERTIES: Final = 64
+
+Alike = tuple[bytes, bytes, Struct, str, str, bytes]
+"""Of deliveries that differ in tag, `redelivered` and body alone: the octets up to the tag, those from there to the
+body, how to unpack all of one, exchange, routing key and properties.
+"""
 
 
 class FastPath(ContentReader[None, "Event | Signal"]):
@@ -89,8 +97,14 @@ class FastPath(ContentReader[None, "Event | Signal"]):
 class ClientFastPath(FastPath):
     """The shortcuts of a client: deliveries, and confirms of its publishes."""
 
-    __slots__ = ()
+    __slots__ = ("_alike",)
+    LEARNT = (*FastPath.LEARNT, "_alike")
     CHECKS = False
+
+    def agree(self, body_max: int, other_max: int) -> None:
+        super().agree(body_max, other_max)
+        # What the latest two deliveries of a run had in common, while the bounds are those that it was checked with.
+        self._alike: Alike | None = None
 
     def delivered(
         self,
@@ -161,9 +175,11 @@ class ClientFastPath(FastPath):
             return None
         take, most = channel.take_usual_delivery, self._most
         buffer, tables, routes = self._buffer, self._tables, self._routes
+        if self._alike is not None and self._alike[0] == begin:
+            self._take_alike(self._alike, after, channel, found)
         route, (exchange, routing_key, header_number) = self._last_route, self._route
         data, pos = buffer.data, buffer.pos
-        last_raw, properties = after.raw_properties, after.properties
+        last_raw, properties, last_size = after.raw_properties, after.properties, 0
         try:
             while True:
                 octets, tag, redelivered, route_octets, header, content_class, body_size = layout(data, pos)
@@ -172,6 +188,7 @@ class ClientFastPath(FastPath):
                 if route_octets != route:
                     route = route_octets
                     exchange, routing_key, header_number = routes[route]
+                    last_size = 0
                 end = pos + ahead + header - 12
                 last = end + 8 + body_size
                 if _BODY(data, end) != (body_follows, body_size) or not 0 < body_size <= self.body_max:
@@ -185,6 +202,7 @@ class ClientFastPath(FastPath):
                     # Most messages have the properties of the one before, and nobody is to change those that arrived.
                     last_raw = raw
                     properties = _properties_of(raw, tables)
+                    last_size = 0
                 body = data[end + 8 : last]
                 found.append(
                     _delivery(
@@ -200,6 +218,17 @@ class ClientFastPath(FastPath):
                         properties,
                     )
                 )
+                if body_size == last_size:
+                    # Two were alike: the next ones mostly are, too.
+                    between = data[pos + len(begin) + _TAG : end + 8]
+                    whole = Struct(f">{len(begin)}sQB{len(between)}s{body_size}sB")
+                    self._alike = begin, between, whole, exchange, routing_key, raw
+                    buffer.pos = last + 1
+                    self._take_alike(self._alike, found[-1], channel, found)
+                    pos = buffer.pos
+                    last_size = 0
+                    continue
+                last_size = body_size
                 pos = last + 1
                 buffer.pos = pos
         except (StructError, IndexError, KeyError):
@@ -207,14 +236,45 @@ class ClientFastPath(FastPath):
             pass
         return found or None
 
+    def _take_alike(self, alike: Alike, after: Delivery, channel: ChannelState, found: list[Delivery]) -> None:
+        """Add the deliveries that differ from one before in nothing but tag, `redelivered` and the body's octets."""
+        begin, between, whole, exchange, routing_key, raw = alike
+        buffer, tables = self._buffer, self._tables
+        number, consumer_tag = after.channel, after.consumer_tag
+        properties = after.properties if raw == after.raw_properties else _properties_of(raw, tables)
+        size, data, pos = whole.size, buffer.data, buffer.pos
+        units = memoryview(data)[pos : pos + (len(data) - pos) // size * size]
+        before, tags = len(found), list[int]()
+        for octets, tag, redelivered, middle, body, octet in whole.iter_unpack(units):
+            # What `between` has was checked when it was learnt.
+            if octets != begin or middle != between or octet != END or redelivered > 1:
+                break
+            tags.append(tag)
+            # As `_delivery`, without its call.
+            delivery = _new(Delivery)
+            slot: Any = delivery
+            slot.channel = number
+            slot.consumer_tag = consumer_tag
+            slot.delivery_tag = tag
+            slot.redelivered = redelivered == 1
+            slot.exchange = exchange
+            slot.routing_key = routing_key
+            slot.body = body
+            slot.raw_properties = raw
+            slot.tables = tables
+            slot.properties = properties
+            found.append(delivery)
+        taken = channel.take_usual_deliveries(tags, consumer_tag, None, self._most)
+        del found[before + taken :]
+        buffer.pos = pos + taken * size
+
     def _scanned_following(self, after: Delivery) -> list[Delivery] | None:
         """As `_known_following`, with the module in C."""
         number, consumer_tag = after.channel, after.consumer_tag
         channel, model = self._channels.get(number), self._model
         if channel is None or model.state is not _CONNECTION_OPEN or model.bodies or self._events:
             return None
-        found: list[Delivery] = []
-        take, most = channel.take_usual_delivery, self._most
+        found, tags, ends = list[Delivery](), list[int](), list[int]()
         buffer, tables, names = self._buffer, self._tables, self._names
         data, pos, body_max, other_max = buffer.data, buffer.pos, self.body_max, self.other_max
         while True:
@@ -222,12 +282,18 @@ class ClientFastPath(FastPath):
             if unit is None or unit[0] != RECORDED_DELIVER:
                 break
             _, names, tag, size, end, delivery = unit
-            if names[0] != number or names[1] != consumer_tag or not size or not take(tag, consumer_tag, None, most):
+            if names[0] != number or names[1] != consumer_tag or not size:
                 break
             found.append(delivery)
+            tags.append(tag)
+            ends.append(end)
             pos = end
-            buffer.pos = pos
-        return found or None
+        taken = channel.take_usual_deliveries(tags, consumer_tag, None, self._most)
+        if not taken:
+            return None
+        buffer.pos = ends[taken - 1]
+        del found[taken:]
+        return found
 
     following = _scanned_following if COMPILED else _known_following
     """The whole deliveries that come next, to the consumer of a delivery; None where there are none."""

@@ -388,6 +388,25 @@ class ChannelState:
         self.last_tag = tag
         return True
 
+    def take_usual_deliveries(self, tags: list[int], consumer: str, token: object, most: int) -> int:
+        """As `take_usual_delivery` for each tag in turn, up to the first one that isn't taken: how many are."""
+        no_ack = self.consumers.get(consumer)
+        if no_ack is None or self.state is not _OPEN or self.server_content is not None:
+            return 0
+        if no_ack:
+            taken = tags.index(0) if 0 in tags else len(tags)
+        else:
+            taken = 0
+            unsettled, settled_to = self.unsettled, self.settled_to
+            for tag in tags:
+                if tag <= settled_to or tag in unsettled or len(unsettled) >= most:
+                    break
+                unsettled[tag] = token
+                taken += 1
+        if taken:
+            self.last_tag = tags[taken - 1]
+        return taken
+
     def take_usual_publish(self, token: object, most: int) -> int | None:
         """Basic.publish with its content, as `_publish`: its number in confirm mode, else 0; None when it isn't taken.
 

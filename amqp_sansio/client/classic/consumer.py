@@ -103,7 +103,7 @@ class Delivery(Processed, DeliveryFields):
     that is settled, EndpointClosed if the channel is gone.
     """
 
-    __slots__ = ("_core", "_state", "_waiting")
+    __slots__ = ("_held", "_state")
 
     def __init__(
         self,
@@ -119,40 +119,40 @@ class Delivery(Processed, DeliveryFields):
         self.message_count = message_count
         # The channel that it came on.
         self._state = state
-        # The channel of the core that it came on: it can only be settled there, and is stale on another.
-        self._core = core or state.core
-        # The deliveries behind it: while there are more, settlements are sent together.
-        self._waiting = waiting
+        # The inbox's: the channel of the core that it came on, where alone it can be settled, and the deliveries behind
+        # it: while there are more, settlements are sent together.
+        self._held = core or state.core, waiting
 
     async def accept(self, *, multiple: bool = False) -> None:
         """Acknowledge it; with `multiple` also all before it on the channel (basic.ack)."""
         state = self._state
+        core = self._held[0]
         try:
             if multiple:
-                accept_all(self._core, self.event.delivery_tag, state.client.metrics)
+                accept_all(core, self.event.delivery_tag, state.client.metrics)
             else:
-                self._core.accept(self.event.delivery_tag)
+                core.accept(self.event.delivery_tag)
                 state.accepted += 1
         except EndpointClosed as error:
-            raise state.stale(self._core, error) from error.__cause__
+            raise state.stale(core, error) from error.__cause__
         self._settled("accepted", multiple)
 
     async def reject(self) -> None:
         """Reject it for good: the broker drops or dead-letters it (basic.reject)."""
         try:
-            self._core.reject(self.delivery_tag)
+            self._held[0].reject(self.delivery_tag)
             self._state.client.metrics.rejected += 1
         except EndpointClosed as error:
-            raise self._state.stale(self._core, error) from error.__cause__
+            raise self._state.stale(self._held[0], error) from error.__cause__
         self._settled("rejected")
 
     async def release(self) -> None:
         """Return it to its queue, to be delivered again (basic.reject with requeue)."""
         try:
-            self._core.release(self.delivery_tag)
+            self._held[0].release(self.delivery_tag)
             self._state.client.metrics.released += 1
         except EndpointClosed as error:
-            raise self._state.stale(self._core, error) from error.__cause__
+            raise self._state.stale(self._held[0], error) from error.__cause__
         self._settled("released")
 
     def _settled(self, outcome: str, multiple: bool = False) -> None:
@@ -160,7 +160,7 @@ class Delivery(Processed, DeliveryFields):
         driver = client.driver
         if client.hooks is not None:
             client.hooks.settled(outcome, (self,), multiple)
-        if self._waiting:
+        if self._held[1]:
             driver.flush_later()
         else:
             driver.flush_soon()
@@ -213,11 +213,8 @@ class Consumer:
 
     async def __anext__(self) -> Delivery:
         inbox = self._inbox
-        if inbox.starting is None and not inbox.ended:
-            await self._begin()
         items = inbox.items
         if items:
-            core = inbox.held[0]
             item = items.popleft()
             if inbox.counted:
                 # As Inbox.taken does, without two calls for each delivery.
@@ -225,7 +222,9 @@ class Consumer:
                 if inbox.full:
                     inbox.emptied()
         else:
-            core, item = await inbox.take_held()
+            if inbox.starting is None and not inbox.ended:
+                await self._begin()
+            item = await inbox.take()
         state = self._state
         # As the constructor of Delivery does, without its call for each delivery.
         delivery = _new(Delivery)
@@ -233,8 +232,7 @@ class Consumer:
         slot.event = item
         slot.message_count = None
         slot._state = state
-        slot._core = core
-        slot._waiting = inbox.items
+        slot._held = inbox.held
         hooks = state.client.hooks
         return delivery if hooks is None else told(hooks, delivery)
 
@@ -323,7 +321,7 @@ class Consumer:
 
 def core_of(delivery: Delivery) -> CoreChannel:
     """Return the channel of the core that a delivery came on, for those who settle it for another driver."""
-    return delivery._core  # pyright: ignore[reportPrivateUsage]
+    return delivery._held[0]  # pyright: ignore[reportPrivateUsage]
 
 
 def inbox_of(consumer: Consumer) -> ConsumerInbox:

@@ -93,6 +93,56 @@ def test_damaged_messages_make_no_difference(
     assert side is Side.SERVER or at < 2000 or min(sizes) < 2500 or len(fewer_states) < len(states)
 
 
+RAWS = [b"\0\0", b"\x80\0\x01x", b"\x80\0\x01y", b"\x80\0\x02xy"]
+ALIKE = st.tuples(
+    st.integers(1, 8),
+    st.sampled_from([0, 1, 2, 2, 300]),
+    st.sampled_from(RAWS),
+    st.sampled_from(["c", "free"]),
+    st.sampled_from(["", "e", "f"]),
+    st.booleans(),
+)
+"""Deliveries that are alike: how many, the octets of their bodies, properties, consumer, exchange, and redelivered."""
+
+
+@given(
+    version=VERSIONS, groups=st.lists(ALIKE, min_size=1, max_size=8), sizes=st.lists(st.integers(1, 600), max_size=3)
+)
+def test_runs_of_deliveries_that_are_alike_make_no_difference(
+    version: Version, groups: list[Any], sizes: list[int]
+) -> None:
+    """However they are grouped and arrive."""
+    pair, channel = serving(version)
+    for count, size, raw, tag, exchange, redelivered in groups:
+        for number in range(count):
+            channel.forward(bytes([number]) * size, raw, tag, exchange, "key", redelivered)
+    fewer = _same_in_runs(version, pair.server.data_to_send(0.0), sizes)
+    in_runs = any(size and count > 2 for count, size, *_ in groups)
+    assert sizes or not in_runs or fewer
+
+
+@pytest.mark.parametrize("part", range(3))
+@pytest.mark.parametrize("tag", ["c", "free"])
+def test_damage_anywhere_in_a_run_makes_no_difference(version: Version, tag: str, part: int) -> None:
+    pair, channel = serving(version)
+    for _ in range(6):
+        channel.forward(b"xy", RAWS[1], tag, "e", "key")
+    octets = pair.server.data_to_send(0.0)
+    size = len(octets) // 6
+    for place in range(4 * size + part, 5 * size, 3):
+        damaged = bytearray(octets)
+        damaged[place] ^= 0x83
+        assert _same_in_runs(version, bytes(damaged), [])
+
+
+def _same_in_runs(version: Version, octets: bytes, sizes: list[int]) -> bool:
+    """Compare deliveries one by one with runs of them; return whether there were any runs."""
+    events, states = _fed(version, Side.CLIENT, octets, sizes)
+    same_events, fewer_states = _fed(version, Side.CLIENT, octets, sizes, in_runs=True)
+    assert (same_events, fewer_states) == (events, {number: states[number] for number in fewer_states})
+    return len(fewer_states) < len(states)
+
+
 def _fed(
     version: Version, side: Side, octets: bytes, sizes: list[int], in_runs: bool = False
 ) -> tuple[list[str], dict[int, object]]:

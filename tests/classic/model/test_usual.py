@@ -3,6 +3,7 @@
 import pickle
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from random import Random
 from typing import Any, Final
 
@@ -115,6 +116,36 @@ def test_a_usual_method_is_the_step_or_nothing(version: Version) -> None:
     for side in (Side.CLIENT, Side.SERVER)[: 2 if version is AMQP_0_9_1 else 1]:
         expected |= {f"basic.ack by the {side.value}", f"basic.ack of many by the {side.value}"}
     assert set(taken) == expected
+
+
+@pytest.mark.parametrize("version", [AMQP_0_9_1, AMQP_0_8], ids=str)
+def test_usual_deliveries_are_taken_one_after_the_other(version: Version) -> None:
+    """As many of them, with the same state, however many come together and in whatever state the channel is."""
+    found: set[tuple[bool, bool]] = set()
+    for seed in range(4 * RUNS):
+        random = Random(seed)
+        model = _opened(version, random)
+        for token in range(random.randrange(8)):
+            side, method, _ = _move(model, random, token)
+            moved = _copy(model)
+            with suppress(Violation):
+                moved.step(side, 1, method, token)
+                model = moved
+        if 1 not in model.channels:
+            continue
+        single, together = _copy(model), _copy(model)
+        first = random.randrange(7)
+        tags = random.choice((list(range(first, first + 6)), random.sample(range(7), 4)))[: random.randint(1, 6)]
+        consumer = random.choice(("c", "c", "free", "gone"))
+        taken = 0
+        for tag in tags:
+            if not single.channels[1].take_usual_delivery(tag, consumer, "token", LIMITS.unsettled):
+                break
+            taken += 1
+        count = together.channels[1].take_usual_deliveries(tags, consumer, "token", LIMITS.unsettled)
+        assert (count, structure(together)) == (taken, structure(single)), (seed, tags)
+        found.add((taken > 0, taken < len(tags)))
+    assert found == {(True, True), (True, False), (False, True)}
 
 
 def _copy(model: ConnectionModel) -> ConnectionModel:
