@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave rows out, before tests are put into another order."""
+    """Leave rows out, the same whatever order the tests have been put into."""
     if takes_all(config):
         return
     dropped = left_out(items, cast("int | None", config.getoption("--rows")))
@@ -73,12 +73,19 @@ def left_out(items: Iterable[pytest.Item], most: int | None = None) -> set[str]:
             dropped.add(item.nodeid)
         else:
             tests[item.nodeid.partition("[")[0]].append(item)
-    for rows in tests.values():
+    for shuffled in tests.values():
+        rows = sorted(shuffled, key=_place)
         chosen = spread(len(rows), MOST if most is None else most)
         if len(chosen) < len(rows):
             rules = [_rules(row) if most is None else frozenset[str]() for row in rows]
             dropped.update(rows[at].nodeid for at in others(rules, chosen))
     return dropped
+
+
+def _place(item: pytest.Item) -> tuple[int, ...]:
+    """Where a row stands among those of its test, as the test has them."""
+    callspec = getattr(item, "callspec", None)
+    return () if callspec is None else tuple(callspec.indices.values())
 
 
 def spread(count: int, most: int = MOST) -> frozenset[int]:

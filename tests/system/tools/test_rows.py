@@ -27,7 +27,8 @@ def taken(folder: Path, *options: str) -> list[str]:
     tests.mkdir()
     (tests / "test_rows.py").write_text(MANY)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n    rule(id)\n    large\n")
-    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:randomly", "-p", "no:xdist"]
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:xdist"]
+    command += [] if any("randomly" in option for option in options) else ["-p", "no:randomly"]
     command += ["-p", "tests.kit.rows", "-p", "tests.kit.examples", "--import-mode=importlib", *options, "tests"]
     environment = {"PYTHONPATH": str(ROOT), "PATH": ""}
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
@@ -57,3 +58,12 @@ def test_the_default_and_what_it_leaves_out_are_all(tmp_path: Path) -> None:
     assert len(usual) == 16 + len(FEW)
     assert not set(usual) & set(rest)
     assert len(usual) + len(rest) == 100 + len(FEW) + 1
+
+
+@pytest.mark.parametrize("option", ["--rows=4", "--rows=16", "--full-examples"])
+def test_they_are_the_same_whatever_the_order(tmp_path: Path, option: str) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    usual, shuffled = taken(tmp_path / "a", option), taken(tmp_path / "b", option, "--randomly-seed=11")
+    assert usual != shuffled
+    assert sorted(usual) == sorted(shuffled)
