@@ -50,7 +50,7 @@ PLAIN = {
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",
 }
-"""How users have it: for the test of the main way."""
+"""Spark's defaults, which users have: for the test of the main way."""
 
 CHEAP = {
     "spark.driver.extraJavaOptions": JAVA,
@@ -62,11 +62,11 @@ CHEAP = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "4",
 }
-"""What costs less processor time and changes no row."""
+"""Settings that cost less processor time and change no row."""
 
 
 def patient_environment() -> dict[str, str]:
-    """What makes any Spark that is started in it patient and cheap, whatever its program sets."""
+    """Return variables that make any Spark started with them patient and cheap, whatever its program sets."""
     given = [text for name, value in {**PATIENT, **CHEAP}.items() for text in ("--conf", f"{name}={value}")]
     return {
         "PYSPARK_SUBMIT_ARGS": shlex.join([*given, "pyspark-shell"]),

@@ -74,7 +74,7 @@ def check_stream(given: SparkSession, expected: Rows, folder: Path) -> None:
 
 
 def failure_of_a_stream(given: SparkSession, folder: Path) -> SparkFailure:
-    """What a session raises for a stream that fails."""
+    """Return the exception that a session raises for a stream that fails."""
     segments = given.readStream.format("amqp-capture").load(str(folder / "captures"))
     failing = segments.selectExpr("raise_error('as it was told')").writeStream.format("noop")
     with pytest.raises(SparkFailure) as raised, words_kept():

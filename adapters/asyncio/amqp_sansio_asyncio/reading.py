@@ -26,7 +26,7 @@ class Reading(asyncio.Protocol, asyncio.BufferedProtocol):
     """
 
     _space: memoryview | None = None
-    """What the transport may read into; None between reads."""
+    """The space that the transport may read into; None between reads."""
 
     def get_buffer(self, sizehint: int) -> memoryview:
         space = self._space

@@ -103,7 +103,7 @@ class ClientFastPath(FastPath):
 
     def agree(self, body_max: int, other_max: int) -> None:
         super().agree(body_max, other_max)
-        # What the latest two deliveries of a run had in common, while the bounds are those that it was checked with.
+        # The common parts of the latest two deliveries of a run; the bounds are those that they were checked with.
         self._alike: Alike | None = None
 
     def delivered(
@@ -246,7 +246,7 @@ class ClientFastPath(FastPath):
         units = memoryview(data)[pos : pos + (len(data) - pos) // size * size]
         before, tags = len(found), list[int]()
         for octets, tag, redelivered, middle, body, octet in whole.iter_unpack(units):
-            # What `between` has was checked when it was learnt.
+            # The octets of `between` were checked when they were learnt.
             if octets != begin or middle != between or octet != END or redelivered > 1:
                 break
             tags.append(tag)
