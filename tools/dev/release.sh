@@ -7,9 +7,9 @@
 # FOLDER  where the sdist and the wheel go
 #
 # The sdist and the wheel are built twice, with equal octets; twine and check-wheel-contents look at them; each is
-# installed into a clean environment of each Python from 3.11 to 3.14 that is there, and used; the oldest packages that
-# pip may choose are used with the wheel; the tests are collected and run in the unpacked sdist, all of them, or the
-# folders in SDIST_TESTS.
+# installed into a clean environment and used, the wheel with each Python from 3.11 to 3.14 that is there; the oldest
+# packages that pip may choose are used with the wheel; the sdist has each file of the tree, and its tests run in it, all
+# of them, or the folders in SDIST_TESTS.
 set -euo pipefail
 
 python=$1
@@ -65,24 +65,26 @@ done
 # Several packages stand at the top of the wheel.
 "$scratch/tools/bin/check-wheel-contents" --ignore W009 "$folder"/*.whl
 
-for each in "${pythons[@]}"; do
-  for made in "$folder"/*; do
-    rm -rf "$scratch/clean"
-    if [[ $each == "${pythons[0]}" ]]; then
-      # As most people do; what pip does with another Python is pip's.
-      "$each" -m venv "$scratch/clean"
-      "$scratch/clean/bin/pip" install --quiet "$made"
-    else
-      "$scratch/tools/bin/uv" venv --quiet --python "$each" "$scratch/clean"
-      "$scratch/tools/bin/uv" pip install --quiet --python "$scratch/clean/bin/python" "$made"
-    fi
-    use "${made##*/}" "$scratch/clean/bin/python"
-  done
+wheel=$(echo "$folder"/*.whl)
+sdist=$(echo "$folder"/*.tar.gz)
+# As most people do; what pip does with another Python is pip's. The wheel was made of the sdist, so one Python that
+# makes it again is enough.
+for made in "$sdist" "$wheel"; do
+  rm -rf "$scratch/clean"
+  "${pythons[0]}" -m venv "$scratch/clean"
+  "$scratch/clean/bin/pip" install --quiet "$made"
+  use "${made##*/}" "$scratch/clean/bin/python"
+done
+for each in "${pythons[@]:1}"; do
+  rm -rf "$scratch/clean"
+  "$scratch/tools/bin/uv" venv --quiet --python "$each" "$scratch/clean"
+  "$scratch/tools/bin/uv" pip install --quiet --python "$scratch/clean/bin/python" "$wheel"
+  use "${wheel##*/}" "$scratch/clean/bin/python"
 done
 
 "${pythons[0]}" -m venv "$scratch/oldest"
 "$scratch/tools/bin/uv" pip install --quiet --python "$scratch/oldest/bin/python" --resolution lowest-direct \
-  "$(echo "$folder"/*.whl)[arrow,spark,testing,plots]"
+  "$wheel[arrow,spark,testing,plots]"
 use 'the oldest packages' "$scratch/oldest/bin/python"
 cd "$scratch"
 oldest/bin/amqp-sansio replay "$root/tests/data/captures/o091_pika_basic.pcap" --table messages --output oldest.parquet
@@ -91,12 +93,14 @@ oldest/bin/amqp-sansio demo >demo.log 2>&1 || { tail -n 20 demo.log >&2; exit 1;
 mkdir "$scratch/sdist"
 tar -xzf "$folder"/*.tar.gz -C "$scratch/sdist" --strip-components 1
 cd "$scratch/sdist"
+# What has each file of the tree, octet for octet, has what any test reads.
+if git -C "$root" rev-parse --git-dir >/dev/null 2>&1; then
+  while IFS= read -r name; do
+    cmp "$root/$name" "$name" || { echo "the sdist lacks $name, or has another" >&2; exit 1; }
+  done < <(git -C "$root" ls-files)
+fi
 run=("$python" -m pytest -q -p no:randomly -p no:cacheprovider)
 read -ra chosen <<<"${SDIST_TESTS:-}"
-# All are collected in any case: here, or as a part of running them.
-if [[ ${#chosen[@]} -gt 0 ]]; then
-  "${run[@]}" --collect-only >"$scratch/tests.log" 2>&1 || { tail -n 60 "$scratch/tests.log" >&2; exit 1; }
-fi
 "${run[@]}" -n "${WORKERS:-2}" --dist loadscope --no-loadscope-reorder "${chosen[@]}" >"$scratch/tests.log" 2>&1 ||
   { tail -n 60 "$scratch/tests.log" >&2; exit 1; }
 echo "the tests of the sdist: $(tail -n 1 "$scratch/tests.log")"
