@@ -32,10 +32,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 ASIDE = (ROOT / "tests" / "system", ROOT / "tests" / "interop")
 """Folders whose tests run only when an argument names them."""
-STREAMS = ("spark/test_stream_source.py", "spark/test_streaming.py")
-"""Tests whose streams take so long that they have a Spark session of their own."""
 QUERIES = tuple(
-    [f"system/spark/test_{name}.py" for name in ("queries", "queries_in_duckdb", "joining", "readme", "shapes")]
+    [
+        f"system/spark/test_{name}.py"
+        for name in ("joining", "queries", "queries_in_duckdb", "readme", "shapes", "stream_source", "streaming")
+    ]
 )
 """Tests that share a second session: one for all is busy longer than all other tests together."""
 
@@ -95,7 +96,7 @@ def _scope_of(path: str) -> str:
     if path.startswith("tests/interop/"):
         # Two groups in place of one, so that neither takes half of the time: a second Broker-J costs little.
         return "rabbitmq" if _RABBITMQ.search(text) else "brokerj" if _BROKERJ.search(text) else path
-    if "spark: SparkSession" in text and not path.endswith(STREAMS):
+    if "spark: SparkSession" in text:
         return "queries" if path.endswith(QUERIES) else "spark"
     return "java" if "mark.spark" in text else ""
 

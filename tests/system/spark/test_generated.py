@@ -23,7 +23,7 @@ pytestmark = pytest.mark.spark
 def traffic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("generated")
     versions = ("0-8", "0-9-1", "0-10", "1.0")
-    generate(folder, 600_000, versions=versions, sizes=(64, 2000), messages=25, files=3, faults=0.5, hot=0.2)
+    generate(folder, 600_000, versions=versions, sizes=(64, 2000), messages=25, files=2, faults=0.5, hot=0.2)
     return folder
 
 
@@ -81,19 +81,13 @@ def test_a_stream_of_the_files(spark: SparkSession, traffic: Path, expected: Row
     spark.conf.set(PROVIDER, ROCKSDB)
     spark.conf.set("spark.sql.shuffle.partitions", "2")
 
-    def run() -> None:
+    try:
+        for path in sorted(traffic.iterdir()):
+            (folder / path.name).write_bytes(path.read_bytes())
         segments = spark.readStream.format("amqp-capture").option("maxFilesPerTrigger", 1).load(str(folder))
         stream = replay_stream(segments, idle_seconds=3600)
         query = stream.write(str(tmp_path / "out"), checkpoint=str(tmp_path / "state"), available_now=True)
         query.awaitTermination()
-
-    try:
-        for path in sorted(traffic.iterdir())[:2]:
-            (folder / path.name).write_bytes(path.read_bytes())
-        run()
-        for path in sorted(traffic.iterdir())[2:]:
-            (folder / path.name).write_bytes(path.read_bytes())
-        run()
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", "4")
         spark.conf.unset(PROVIDER)
