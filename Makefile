@@ -1,7 +1,7 @@
 # Commands for developers. Every target sets up its own environment, once, and again when pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: demo quick core figures test test-system explore fuzz fuzz-compiled mutants lint ruff mypy pyright test-real test-rest environment environment-newest collected interop conformance conformance-check codegen-check bench bench-check docs test-all test-newest test-compiled test-asan wheel-compiled dist clean help
+.PHONY: demo quick core figures test test-system explore fuzz fuzz-compiled mutants lint ruff mypy pyright test-real test-rest environment environment-newest interop conformance conformance-check codegen-check bench bench-check docs test-all test-newest test-compiled test-asan wheel-compiled dist clean help
 SHELL := bash
 # Tests and commands start many interpreters; compiling the modules again in each costs more than everything else.
 unexport PYTHONDONTWRITEBYTECODE
@@ -153,9 +153,6 @@ collect = $(PYTEST) -q --collect-only -p no:randomly >$(VENV)/collected.log 2>&1
 environment:
 	@tools/dev/venv.sh $(VENV) $(VENV)/.stamp --java --spark --group dev
 	@touch $(VENV)/.stamp-dev
-
-collected: $(VENV)/.stamp
-	@$(collect)
 
 $(VENV)/.stamp-dev: pyproject.toml tools/dev/venv.sh $(VENV)/.stamp
 	@tools/dev/venv.sh $(VENV) $@ --java --spark --group dev

@@ -44,49 +44,47 @@ def _pure(title: str, command: tuple[str, ...], processors: float, after: tuple[
 JOBS: Final = (
     # One environment for all but what needs its own: made once, with what lint and interop want. The others are made
     # meanwhile: each waits for the network and the disk.
-    Job("environment", _make("environment"), 1),
-    Job("environment of the newest Python", _make("environment-newest"), 1),
-    Job("environment of the documentation", _make(".venv-docs/.stamp"), 1),
-    # Long and mostly alone on a processor: first, and beside all else.
-    _pure("types by mypy", _make("mypy"), 1, after=("environment",)),
+    Job("environment", _make("environment", INSTALLER="uv"), 1),
+    Job("environment of the newest Python", _make("environment-newest", INSTALLER="uv"), 1),
+    Job("environment of the documentation", _make(".venv-docs/.stamp", INSTALLER="uv"), 1),
+    # Those with machines wait for their processes, each for about half of the time: side by side, and beside what gives
+    # way. A test of the system, or with another program, that fails runs once more, alone; if it passes then, the
+    # output's last lines name it.
+    Job("system tests", _make("test-real", SYSTEM_EXTRA=f"--again-alone={UNSTABLE}"), 1, after=("environment",)),
+    Job("interop", _make("interop", INTEROP_EXTRA=f"--again-alone={UNSTABLE}"), 1, after=("environment",)),
     _pure("ruff", _make("ruff"), 0.5, after=("environment",)),
     _pure("generated code", _make("codegen-check"), 0.5, after=("environment",)),
-    # Each of the test's processes would compile every test module.
-    Job("test modules", _make("collected"), 1, after=("environment",)),
-    # A test of the system, or with another program, that fails runs once more, alone; if it passes then, the output's
-    # last lines name it.
-    Job("system tests", _make("test-real", SYSTEM_EXTRA=f"--again-alone={UNSTABLE}"), 1, after=("test modules",)),
-    # Not at the same time as those: Spark and brokers wait for their processes, but not for ever.
-    Job("interop", _make("interop", INTEROP_EXTRA=f"--again-alone={UNSTABLE}"), 1, after=("system tests",)),
-    # Behind those that it waits for, so that these have room first.
-    _pure("types by pyright", _make("pyright"), 1, after=("test modules",)),
     # A handful of it is real, with a session of Spark: whoever waits a minute for its processor is late for that.
-    Job("tests", _make("test", WORKERS="0"), 1, after=("test modules",)),
+    Job("tests", _make("test", WORKERS="0"), 1, after=("environment",)),
+    _pure("types by mypy", _make("mypy"), 1, after=("environment",)),
+    _pure("types by pyright", _make("pyright"), 1, after=("environment",)),
     _pure("conformance", _make("conformance-check"), 0.5, after=("tests",)),
-    _pure("rows and examples left out", _make("test-rest", WORKERS="0"), 1, after=("test modules",)),
-    # In the unpacked sdist all tests are collected, and those run that read files of the tree, which an sdist may lack.
+    # All examples, and of the rows of a test 48 more at most: `make test-system` takes all, as before a release. Most
+    # faults are in many rows of a test at once.
+    _pure("rows and examples left out", _make("test-rest", WORKERS="0", ROWS="48"), 1, after=("environment",)),
+    # The sdist has each file of the tree. Those tests run in it that read files which git or a checkout could have had.
     # `make demo` runs here with the oldest packages, and with those of this tree in
     # tests/system/cli/test_spark_commands.py, which reads what it prints.
     Job(
         "distribution",
         _make("dist", WORKERS="0", SDIST_TESTS="tests/docs tests/capture tests/report tests/tools/test_conformance.py"),
         1,
-        after=("test modules",),
+        after=("environment",),
     ),
-    # What depends on the interpreter's own libraries, with four rows of a test: an interpreter that behaves otherwise
+    # What depends on the interpreter's own libraries, with two rows of a test: an interpreter that behaves otherwise
     # does so in every row. A handful is real here too.
     Job(
         "newest Python",
         _make(
             "test-newest",
             WORKERS="0",
-            ROWS="4",
+            ROWS="2",
             NEWEST="tests/core tests/asyncio tests/sync tests/client tests/messaging tests/scenarios tests/sasl"
             " tests/strategies tests/cli tests/pytest_plugin tests/arrow tests/azure tests/probe tests/docs"
             " tests/capture tests/classic/codec tests/amqp_1_0/codec",
         ),
         1,
-        after=("test modules", "environment of the newest Python"),
+        after=("environment", "environment of the newest Python"),
     ),
     # A count, not a time, so the inputs are the same in every run. Bombs, whose steps take longest to count, are tried
     # one by one in tests/system/tools/test_every_bomb.py.
@@ -112,14 +110,14 @@ JOBS: Final = (
         _make(
             "test-compiled",
             WORKERS="0",
-            ROWS="4",
+            ROWS="2",
             COMPILED_TESTS="tests/core tests/classic tests/amqp_1_0/codec tests/observer tests/tables"
             " tests/system/core/test_compiled.py",
         ),
         1,
-        after=("test modules",),
+        after=("environment",),
     ),
-    _pure("module in C, sanitized", _make("test-asan"), 1, after=("test modules",)),
+    _pure("module in C, sanitized", _make("test-asan"), 1, after=("environment",)),
     _pure("documentation", _make("docs"), 1, after=("environment", "environment of the documentation")),
 )
 
