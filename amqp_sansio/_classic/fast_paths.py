@@ -52,6 +52,14 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         "`ConnectionModel` for the method",
     ),
     Entry(
+        "client confirms",
+        ClientFastPath,
+        "confirms",
+        "each basic.ack of one publish on one channel, while no event waits; `Connection.next_confirms` asks",
+        "the pendings are completed and no longer unconfirmed",
+        "`Connection.next_event` for each",
+    ),
+    Entry(
         "server publish",
         ServerFastPath,
         "published",

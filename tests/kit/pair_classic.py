@@ -2,9 +2,9 @@
 
 from typing import Any, Final
 
-from amqp_sansio import AMQP_0_9_1, Side, Version
+from amqp_sansio import AMQP_0_9_1, Accepted, Event, Settled, Side, Version
 from amqp_sansio._classic.endpoint.connection import Connection
-from amqp_sansio.amqp_0_9_1 import Config
+from amqp_sansio.amqp_0_9_1 import Config, Delivery
 from tests.kit import pair
 from tests.kit.applications import Server
 from tests.kit.versions import CLASSIC, KIT_0_9_1
@@ -51,6 +51,15 @@ def asked(version: Version, **changes: Any) -> tuple[Pair, Any, Any]:
     pair = Pair(version, applications={Side.SERVER: Server(reply=False, confirm=False)}, **changes)
     channel = pair.open().channel()
     return pair, channel, pair.peer(channel)
+
+
+def in_runs(end: Connection, event: Event) -> list[Event]:
+    """An event, and those behind it that an end gives together, as it would give them one by one."""
+    if isinstance(event, Delivery):
+        return [event, *end.next_deliveries(event)]
+    if isinstance(event, Settled) and isinstance(event.state, Accepted):
+        return [event, *[Settled((pending,), event.state) for pending in end.next_confirms()]]
+    return [event]
 
 
 def held_octets(connection: Connection) -> int:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from struct import Struct
 from struct import error as StructError
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from ..._compiled import COMPILED
 from ...errors import CodecError
 from ...events import NEED_DATA, Settled
-from ..codec.content_reader import BASIC, BODY_FOLLOWS, RECORDED_DELIVER, SHORTEST_HEADER, ContentReader
-from ..codec.frames import END, GATHERED, OVERHEAD
+from ..codec.content_reader import (
+    ACK_ID,
+    ACK_SIZE,
+    BASIC,
+    BODY_FOLLOWS,
+    RECORDED_DELIVER,
+    SHORTEST_HEADER,
+    ContentReader,
+)
+from ..codec.frames import END, GATHERED, METHOD, OVERHEAD
 from ..codec.methods import BasicAck, BasicDeliver, BasicProperties
 from ..model.channel_state import ACCEPTED, UNUSUAL
 from ..model.states import Connection as State
@@ -25,7 +33,7 @@ if TYPE_CHECKING or COMPILED:
 
 if TYPE_CHECKING:
     from ..._ground.receive_buffer import ReceiveBuffer
-    from ...events import Event, Signal
+    from ...events import Event, Pending, Signal
     from ..codec.content_reader import Route
     from ..codec.table_rules import TableRules
     from ..model.channel_state import ChannelState
@@ -35,6 +43,7 @@ if TYPE_CHECKING:
 _new: Final = object.__new__
 _properties_of: Final = BasicProperties.from_wire
 _BODY: Final = Struct(">II").unpack_from
+_ACKS: Final = Struct(">BHIIQBB")
 
 _CONNECTION_OPEN: Final = State.OPEN
 LONGEST_DELIVER: Final = 4 + 3 * 256 + 9
@@ -381,6 +390,34 @@ class ClientFastPath(FastPath):
             settled = [(tag, pending)]
         channel.settle_confirms(settled, ACCEPTED)
         return self._events.popleft()
+
+    def confirms(self) -> list[Pending[object]] | None:
+        """The publishes of the confirms that come next, on one channel and each of one publish; None where there are
+        none."""
+        buffer = self._buffer
+        data, pos, size = buffer.data, buffer.pos, _ACKS.size
+        units = memoryview(data)[pos : pos + (len(data) - pos) // size * size]
+        if not units or self._events or self._model.state is not _CONNECTION_OPEN:
+            return None
+        first = _ACKS.unpack_from(data, pos)[1]
+        channel = self._channels.get(first)
+        if not isinstance(channel, Channel) or channel.returns is not None:
+            return None
+        numbers = list[int]()
+        for kind, number, payload, method_id, tag, multiple, octet in _ACKS.iter_unpack(units):
+            if method_id != ACK_ID or number != first or payload != ACK_SIZE or kind != METHOD:
+                break
+            if multiple or octet != END:
+                break
+            numbers.append(tag)
+        # An endpoint's tokens are pendings.
+        pendings = cast("list[Pending[object]]", channel.take_usual_single_confirms(numbers))
+        if not pendings:
+            return None
+        buffer.pos = pos + len(pendings) * size
+        for pending in pendings:
+            pending.complete(ACCEPTED)
+        return pendings
 
 
 class ServerFastPath(FastPath):

@@ -448,6 +448,20 @@ class ChannelState:
             return UNUSUAL
         return self.unconfirmed.pop(number, UNUSUAL)
 
+    def take_usual_single_confirms(self, numbers: list[int]) -> list[object]:
+        """As `take_usual_confirm` for each number in turn, up to the first one that isn't taken or has no token: their
+        tokens."""
+        if self.state is not _OPEN or self.server_content is not None or self.mode is not _CONFIRMING:
+            return []
+        unconfirmed, tokens = self.unconfirmed, list[object]()
+        for number in numbers:
+            token = unconfirmed.get(number)
+            if token is None:
+                break
+            del unconfirmed[number]
+            tokens.append(token)
+        return tokens
+
     def take_usual_confirms(self, number: int) -> list[tuple[int, Any]] | None:
         """Basic.ack by the server of all publishes up to one that is open: numbers and tokens, or None."""
         if (

@@ -10,7 +10,7 @@ Between two events these hold: each channel that the user has open has its state
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -581,8 +581,9 @@ class ClassicClient(BaseClient["Core"]):
                     self.metrics.confirmed += confirmed
                     return event
             elif type(event) is Settled:
-                pendings = event.pendings
+                pendings: Sequence[Pending[object]] = event.pendings
                 if type(event.state) is Accepted:
+                    pendings = [*pendings, *self.core.next_confirms()]
                     confirmed += len(pendings)
                 else:
                     self.metrics.outcome(event.state, len(pendings))
