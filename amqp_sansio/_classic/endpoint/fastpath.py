@@ -48,14 +48,14 @@ _ACKS: Final = Struct(">BHIIQBB")
 _CONNECTION_OPEN: Final = State.OPEN
 LONGEST_DELIVER: Final = 4 + 3 * 256 + 9
 """Octets of basic.deliver with three names of 255: agreed frames hold it always, `Limits.header` nearly always."""
-_TAG: Final = 9
-"""Octets of the delivery tag and of `redelivered` behind it."""
+_TAG: Final = 8
+"""Octets of the delivery tag."""
 _KEPT_PROPERTIES: Final = 512
 _LONGEST_PROPERTIES: Final = 64
 
-Alike = tuple[bytes, bytes, Struct, str, str, bytes]
-"""Of deliveries that differ in tag, `redelivered` and body alone: the octets up to the tag, those from there to the
-body, how to unpack all of one, exchange, routing key and properties.
+Alike = tuple[bytes, bytes, Struct, bool, str, str, bytes]
+"""Of deliveries that differ in tag and body alone: the octets up to the tag, those from there to the body, how to
+unpack all of one, `redelivered`, exchange, routing key and properties.
 """
 
 
@@ -186,6 +186,8 @@ class ClientFastPath(FastPath):
         buffer, tables, routes = self._buffer, self._tables, self._routes
         if self._alike is not None and self._alike[0] == begin:
             self._take_alike(self._alike, after, channel, found)
+            if buffer.pos == len(buffer.data):
+                return found or None
         route, (exchange, routing_key, header_number) = self._last_route, self._route
         data, pos = buffer.data, buffer.pos
         last_raw, properties, last_size = after.raw_properties, after.properties, 0
@@ -230,8 +232,8 @@ class ClientFastPath(FastPath):
                 if body_size == last_size:
                     # Two were alike: the next ones mostly are, too.
                     between = data[pos + len(begin) + _TAG : end + 8]
-                    whole = Struct(f">{len(begin)}sQB{len(between)}s{body_size}sB")
-                    self._alike = begin, between, whole, exchange, routing_key, raw
+                    whole = Struct(f">{len(begin)}sQ{len(between)}s{body_size}sB")
+                    self._alike = begin, between, whole, redelivered == 1, exchange, routing_key, raw
                     buffer.pos = last + 1
                     self._take_alike(self._alike, found[-1], channel, found)
                     pos = buffer.pos
@@ -246,17 +248,17 @@ class ClientFastPath(FastPath):
         return found or None
 
     def _take_alike(self, alike: Alike, after: Delivery, channel: ChannelState, found: list[Delivery]) -> None:
-        """Add the deliveries that differ from one before in nothing but tag, `redelivered` and the body's octets."""
-        begin, between, whole, exchange, routing_key, raw = alike
+        """Add the deliveries that differ from one before in nothing but the tag and the body's octets."""
+        begin, between, whole, redelivered, exchange, routing_key, raw = alike
         buffer, tables = self._buffer, self._tables
         number, consumer_tag = after.channel, after.consumer_tag
         properties = after.properties if raw == after.raw_properties else _properties_of(raw, tables)
         size, data, pos = whole.size, buffer.data, buffer.pos
         units = memoryview(data)[pos : pos + (len(data) - pos) // size * size]
         before, tags = len(found), list[int]()
-        for octets, tag, redelivered, middle, body, octet in whole.iter_unpack(units):
+        for octets, tag, middle, body, octet in whole.iter_unpack(units):
             # The octets of `between` were checked when they were learnt.
-            if octets != begin or middle != between or octet != END or redelivered > 1:
+            if octets != begin or middle != between or octet != END:
                 break
             tags.append(tag)
             # As `_delivery`, without its call.
@@ -265,7 +267,7 @@ class ClientFastPath(FastPath):
             slot.channel = number
             slot.consumer_tag = consumer_tag
             slot.delivery_tag = tag
-            slot.redelivered = redelivered == 1
+            slot.redelivered = redelivered
             slot.exchange = exchange
             slot.routing_key = routing_key
             slot.body = body
