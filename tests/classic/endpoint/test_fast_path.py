@@ -420,6 +420,32 @@ def test_what_is_forwarded_arrives_octet_by_octet(version: Version) -> None:
     assert channel.unsettled == {1: None, 2: None, 3: None}
 
 
+def test_publishes_carry_their_own_properties_however_they_alternate(version: Version) -> None:
+    """Also those that are sent again, and those whose table was changed meanwhile."""
+    random = Random(3)
+    pair = Pair(version).open()
+    channels = [pair.channel(), pair.channel()]
+    pair.pump()
+    headers: dict[str, Any] = {"n": 0}
+    tables = pair.client.dialect.tables
+    shared = [
+        None,
+        BasicProperties(),
+        BasicProperties(content_type="text/plain", priority=3),
+        BasicProperties.from_wire(BasicProperties(message_id="m").encode(tables), tables),
+        BasicProperties(headers=headers),
+    ]
+    sent = list[bytes]()
+    for number in range(100):
+        headers["n"] = number
+        properties = random.choice([*shared, BasicProperties(message_id=str(number))])
+        sent.append(b"\0\0" if properties is None else properties.encode(tables))
+        random.choice(channels).publish(b"x", routing_key=random.choice(("r", "s")), properties=properties)
+    pair.pump()
+    assert [each.raw_properties for each in pair.take(Side.SERVER, Published)] == sent
+    assert len({*sent}) > 20
+
+
 def test_forwarding_is_for_servers_and_has_bounds() -> None:
     pair, channel = serving(AMQP_0_9_1, server_config(limits=Limits(unsettled=1)))
     with pytest.raises(LocalProtocolError):
