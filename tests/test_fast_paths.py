@@ -73,7 +73,7 @@ def classic_ends(random: Random) -> list[object]:
     version = random.choice((AMQP_0_9_1, AMQP_0_8))
     chunks = pieces(*_sizes(random)) if random.random() < 0.5 else None
     found = _driven(driving_classic.Driver(version, chunks=chunks, damage=random.random() < 0.3), random)
-    return [*found, *_in_runs(version, random), *_confirmed(random)]
+    return [*found, *_in_runs(version, random), *_confirmed(random), *_acked(random)]
 
 
 def _in_runs(version: Version, random: Random) -> list[object]:
@@ -122,6 +122,33 @@ def _confirmed(random: Random) -> list[object]:
         while not isinstance(event := pair.client.next_event(), Signal):
             found += map(told, in_runs(pair.client, event))
     return [*found, structure(pair.client)]
+
+
+def _acked(random: Random) -> list[object]:
+    """Deliveries to two channels, some with a pending, and a server that asks for all acknowledgements that follow."""
+    version = random.choice((AMQP_0_9_1, AMQP_0_8))
+    pair, channel, served = asked(version)
+    other = pair.channel()
+    for each in (channel, other):
+        each.call(pair.method("basic.consume", queue="q", consumer_tag="c", no_wait=True))
+    pair.pump()
+    for end in (served, pair.peer(other)):
+        for _ in range(20):
+            if random.random() < 0.1:
+                end.deliver(b"x", consumer_tag="c")
+            else:
+                end.forward(b"x", b"\0\0", "c", "", "r", False)
+    pair.pump()
+    for _ in range(40):
+        each = random.choice((channel, channel, other))
+        if each.unsettled:
+            each.accept(random.choice(list(each.unsettled)), multiple=random.random() < 0.1)
+    found: list[object] = []
+    for piece in pieces(*_sizes(random), 1000)(pair.client.data_to_send(pair.now)):
+        pair.server.receive_data(piece, pair.now)
+        while not isinstance(event := pair.server.next_event(), Signal):
+            found += map(told, in_runs(pair.server, event))
+    return [*found, structure(pair.server)]
 
 
 def amqp_1_0_ends(random: Random) -> list[object]:

@@ -78,6 +78,15 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         (MethodReceived,),
     ),
     Entry(
+        "server acks",
+        ServerFastPath,
+        "acks",
+        "each basic.ack of one delivery without a pending, on the channel of the one before, while no event waits; "
+        "`Connection.next_acks` asks",
+        "the tags are no longer unsettled",
+        "`Connection.next_event` for each",
+    ),
+    Entry(
         "server forward",
         Channel,
         "forward",

@@ -102,6 +102,23 @@ class FastPath(ContentReader[None, "Event | Signal"]):
         """Use the rules of the peer's tables from now on."""
         self._tables = tables
 
+    def _single_acks(self) -> tuple[int, list[int]]:
+        """The channel and the tags of each basic.ack of one tag that comes next on one channel; no tags where there is
+        none, or where it isn't the next event."""
+        buffer, tags = self._buffer, list[int]()
+        data, pos, size = buffer.data, buffer.pos, _ACKS.size
+        units = memoryview(data)[pos : pos + (len(data) - pos) // size * size]
+        if not units or self._events or self._model.state is not _CONNECTION_OPEN:
+            return 0, tags
+        first: int = _ACKS.unpack_from(data, pos)[1]
+        for kind, number, payload, method_id, tag, multiple, octet in _ACKS.iter_unpack(units):
+            if method_id != ACK_ID or number != first or payload != ACK_SIZE or kind != METHOD:
+                break
+            if multiple or octet != END:
+                break
+            tags.append(tag)
+        return first, tags
+
 
 class ClientFastPath(FastPath):
     """The shortcuts of a client: deliveries, and confirms of its publishes."""
@@ -396,30 +413,16 @@ class ClientFastPath(FastPath):
     def confirms(self) -> list[Pending[object]] | None:
         """The publishes of the confirms that come next, on one channel and each of one publish; None where there are
         none."""
-        buffer = self._buffer
-        data, pos, size = buffer.data, buffer.pos, _ACKS.size
-        units = memoryview(data)[pos : pos + (len(data) - pos) // size * size]
-        if not units or self._events or self._model.state is not _CONNECTION_OPEN:
-            return None
-        first = _ACKS.unpack_from(data, pos)[1]
-        channel = self._channels.get(first)
+        number, numbers = self._single_acks()
+        channel = self._channels.get(number)
         if not isinstance(channel, Channel) or channel.returns is not None:
             return None
-        numbers = list[int]()
-        for kind, number, payload, method_id, tag, multiple, octet in _ACKS.iter_unpack(units):
-            if method_id != ACK_ID or number != first or payload != ACK_SIZE or kind != METHOD:
-                break
-            if multiple or octet != END:
-                break
-            numbers.append(tag)
         # An endpoint's tokens are pendings.
         pendings = cast("list[Pending[object]]", channel.take_usual_single_confirms(numbers))
-        if not pendings:
-            return None
-        buffer.pos = pos + len(pendings) * size
+        self._buffer.pos += len(pendings) * _ACKS.size
         for pending in pendings:
             pending.complete(ACCEPTED)
-        return pendings
+        return pendings or None
 
 
 class ServerFastPath(FastPath):
@@ -483,6 +486,18 @@ class ServerFastPath(FastPath):
         slot: Any = event
         slot.channel, slot.method = number, BasicAck(tag, multiple)
         return event
+
+    def acks(self, number: int, most: int) -> list[int] | None:
+        """The tags of each basic.ack of one delivery that comes next on a channel, at most so many; None where there
+        are none."""
+        found, tags = self._single_acks()
+        channel = self._channels.get(number)
+        if found != number or channel is None:
+            return None
+        del tags[most:]
+        taken = channel.take_usual_single_acks(tags)
+        self._buffer.pos += taken * _ACKS.size
+        return tags[:taken] or None
 
     def _check(self, raw: bytes) -> BasicProperties | None:
         """The properties in `raw`; None when this end checks them and finds them wrong."""

@@ -28,7 +28,7 @@ from amqp_sansio import (
 from amqp_sansio._classic.codec.dialect import default_dialect
 from amqp_sansio._classic.endpoint.channel import Channel
 from amqp_sansio._classic.endpoint.fastpath import FastPath
-from amqp_sansio.amqp_0_9_1 import BasicProperties, Config, Delivery, Published
+from amqp_sansio.amqp_0_9_1 import BasicProperties, Config, Delivery, MethodReceived, Published
 from amqp_sansio.endpoint import Side
 from tests.kit.applications import Server
 from tests.kit.driving_classic import VERSIONS
@@ -458,7 +458,15 @@ def test_forwarding_is_for_servers_and_has_bounds() -> None:
     assert channel.last_tag == 1
 
 
-def received(version: Version, mode: str, with_handles: bool, octets: bytes, sizes: list[int], quick: bool) -> Any:
+def received(
+    version: Version,
+    mode: str,
+    with_handles: bool,
+    octets: bytes,
+    sizes: list[int],
+    quick: bool,
+    together: bool = False,
+) -> Any:
     """The events and states of a server that has delivered ten messages and gets these octets."""
     pair, channel = serving(version)
     if mode != "normal" and pair.has(mode):
@@ -476,9 +484,9 @@ def received(version: Version, mode: str, with_handles: bool, octets: bytes, siz
         for piece in pieces(*sizes, 30_000)(octets):
             server.receive_data(piece, 0.0)
             while not isinstance(event := server.next_event(), Signal):
-                events.append(told(event))
+                events += map(told, in_runs(server, event) if together else [event])
                 states.append(structure(server))
-    return events, states, server.data_to_send(0.0), structure(server)
+    return events, [] if together else states, server.data_to_send(0.0), structure(server)
 
 
 ACKS = st.lists(st.tuples(st.integers(0, 12), st.sampled_from([0, 0, 1, 3, 0xFF])), min_size=1, max_size=8)
@@ -489,7 +497,7 @@ ACKS = st.lists(st.tuples(st.integers(0, 12), st.sampled_from([0, 0, 1, 3, 0xFF]
     mode=st.sampled_from(["normal", "tx.select", "confirm.select"]),
     handles=st.booleans(),
     acks=ACKS,
-    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=4),
+    sizes=st.lists(st.integers(1, 100), min_size=1, max_size=4),
     at=st.none() | st.integers(0, 200),
     flip=st.integers(1, 255),
 )
@@ -504,6 +512,33 @@ def test_acknowledgements_make_no_difference(
         octets[at % len(octets)] ^= flip
     quick = received(version, mode, handles, bytes(octets), sizes, True)
     assert quick == received(version, mode, handles, bytes(octets), sizes, False)
+    events, _, *rest = quick
+    assert received(version, mode, handles, bytes(octets), sizes, True, together=True) == (events, [], *rest)
+
+
+def test_acknowledgements_that_follow_are_of_single_deliveries_on_one_channel(version: Version) -> None:
+    """At most as many as are asked for, and none that somebody waits for."""
+    pair, channel = serving(version)
+    for _ in range(8):
+        channel.forward(b"x", b"\0\0", "c")
+    channel.deliver(b"x", consumer_tag="c")
+    pair.pump()
+    for tag in (3, 1, 2, 4, 5):
+        pair.client.channel(1).accept(tag)
+    pair.client.channel(1).accept(7, multiple=True)
+    for tag in (8, 9):
+        pair.client.channel(1).accept(tag)
+    pair.server.receive_data(pair.client.data_to_send(0.0), 0.0)
+    assert isinstance(pair.server.next_event(), MethodReceived)
+    assert pair.server.next_acks(2, 9) == []
+    assert pair.server.next_acks(1, 0) == []
+    assert pair.server.next_acks(1, 2) == [1, 2]
+    assert pair.server.next_acks(1, 9) == [4, 5]
+    assert pair.server.next_acks(1, 9) == []
+    assert isinstance(pair.server.next_event(), MethodReceived)
+    assert pair.server.next_acks(1, 9) == [8]
+    assert list(channel.unsettled) == [9]
+    assert pair.client.next_acks(1, 9) == []
 
 
 @pytest.mark.parametrize("same", [True, False])
