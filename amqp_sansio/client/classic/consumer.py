@@ -216,11 +216,10 @@ class Consumer:
         if items:
             item = items.popleft()
             body = item.body
-            if inbox.counted:
-                # As Inbox.taken does, without two calls for each delivery.
+            if inbox.full:
+                # As Inbox.taken does, without two calls for each delivery. Before it is full nobody asks for `octets`.
                 inbox.octets -= len(body)
-                if inbox.full:
-                    inbox.emptied()
+                inbox.emptied()
         else:
             if inbox.starting is None and not inbox.ended:
                 await self._begin()
