@@ -73,6 +73,26 @@ def _in_runs(given: tuple[Any, bytes]) -> None:
             end.next_deliveries(event)
 
 
+def _confirmed_in_runs(given: tuple[Any, bytes]) -> None:
+    """As a client does that wakes all whose publishes are confirmed."""
+    end, octets = given
+    take = end.next_event
+    for at in range(0, len(octets), ARRIVAL):
+        end.receive_data(octets[at : at + ARRIVAL], 0.0)
+        while not isinstance(take(), Signal):
+            end.next_confirms()
+
+
+def _acked_in_runs(given: tuple[Any, bytes]) -> None:
+    """As a broker does that settles them together."""
+    end, octets = given
+    take = end.next_event
+    for at in range(0, len(octets), ARRIVAL):
+        end.receive_data(octets[at : at + ARRIVAL], 0.0)
+        while not isinstance(event := take(), Signal):
+            end.next_acks(event.channel, len(octets))
+
+
 def _watched(given: tuple[Observer, str, bytes]) -> None:
     observer, sender, octets = given
     take = observer.next_event
@@ -378,8 +398,10 @@ SCENES: Final = {
     "0-9-1 client deliveries": Scene(_client_delivery, _in_runs),
     "0-9-1 client body": Scene(_client_body, _received),
     "0-9-1 client confirm": Scene(_client_confirm, _received),
+    "0-9-1 client confirms": Scene(_client_confirm, _confirmed_in_runs),
     "0-9-1 server publish": Scene(_server_publish, _received),
     "0-9-1 server ack": Scene(_server_ack, _received),
+    "0-9-1 server acks": Scene(_server_ack, _acked_in_runs),
     "0-9-1 server forward": Scene(_server_forward, _forward),
     "0-9-1 server confirm": Scene(_server_confirm, _confirm),
     "0-9-1 client accept": Scene(_client_accept, _accept),

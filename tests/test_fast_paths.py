@@ -15,7 +15,6 @@ from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, EndpointClosed, LocalPro
 from amqp_sansio import amqp_0_10 as amqp
 from amqp_sansio._classic.fast_paths import FAST_PATHS as CLASSIC
 from amqp_sansio._ground.fast_paths import Entry
-from amqp_sansio.amqp_0_9_1 import Delivery
 from amqp_sansio.amqp_0_10 import spec
 from amqp_sansio.amqp_0_10.fast_paths import FAST_PATHS as AMQP_0_10
 from amqp_sansio.amqp_1_0.fast_paths import FAST_PATHS as FAST_1_0
@@ -27,7 +26,7 @@ from tests.kit.captures import carried
 from tests.kit.lanes import events_of, options_of, traffic_of
 from tests.kit.observing import recorded, take
 from tests.kit.pair import SIDES, pieces, structure, told
-from tests.kit.pair_classic import asked
+from tests.kit.pair_classic import asked, in_runs
 from tests.kit.tables import segments_of
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -74,7 +73,7 @@ def classic_ends(random: Random) -> list[object]:
     version = random.choice((AMQP_0_9_1, AMQP_0_8))
     chunks = pieces(*_sizes(random)) if random.random() < 0.5 else None
     found = _driven(driving_classic.Driver(version, chunks=chunks, damage=random.random() < 0.3), random)
-    return [*found, *_in_runs(version, random)]
+    return [*found, *_in_runs(version, random), *_confirmed(random), *_acked(random)]
 
 
 def _in_runs(version: Version, random: Random) -> list[object]:
@@ -91,8 +90,65 @@ def _in_runs(version: Version, random: Random) -> list[object]:
     for piece in pieces(*_sizes(random), 1000)(octets):
         pair.client.receive_data(piece, pair.now)
         while not isinstance(event := pair.client.next_event(), Signal):
-            found += map(told, [event, *(pair.client.next_deliveries(event) if isinstance(event, Delivery) else ())])
+            found += map(told, in_runs(pair.client, event))
     return [*found, structure(pair.client)]
+
+
+def _confirmed(random: Random) -> list[object]:
+    """Publishes on two channels, and a client that asks for all confirms that follow each."""
+    pair, channel, served = asked(AMQP_0_9_1)
+    channels = [(channel, served)]
+    other = pair.channel()
+    channels.append((other, pair.peer(other)))
+    for each, _ in channels:
+        each.call(pair.method("confirm.select", no_wait=True))
+    for _ in range(20):
+        for each, _ in channels:
+            each.publish(b"", routing_key="r", mandatory=each is other and random.random() < 0.1)
+    pair.pump()
+    numbers = {0: random.sample(range(1, 21), 20), 1: list(range(1, 21))}
+    while numbers:
+        which = random.choice(list(numbers))
+        number = numbers[which].pop(0)
+        if not numbers[which]:
+            del numbers[which]
+        end = channels[which][1]
+        if number in end.unconfirmed:
+            end.confirm(number, multiple=random.random() < 0.1, accepted=random.random() > 0.1)
+    octets = pair.server.data_to_send(pair.now)
+    found: list[object] = []
+    for piece in pieces(*_sizes(random), 1000)(octets):
+        pair.client.receive_data(piece, pair.now)
+        while not isinstance(event := pair.client.next_event(), Signal):
+            found += map(told, in_runs(pair.client, event))
+    return [*found, structure(pair.client)]
+
+
+def _acked(random: Random) -> list[object]:
+    """Deliveries to two channels, some with a pending, and a server that asks for all acknowledgements that follow."""
+    version = random.choice((AMQP_0_9_1, AMQP_0_8))
+    pair, channel, served = asked(version)
+    other = pair.channel()
+    for each in (channel, other):
+        each.call(pair.method("basic.consume", queue="q", consumer_tag="c", no_wait=True))
+    pair.pump()
+    for end in (served, pair.peer(other)):
+        for _ in range(20):
+            if random.random() < 0.1:
+                end.deliver(b"x", consumer_tag="c")
+            else:
+                end.forward(b"x", b"\0\0", "c", "", "r", False)
+    pair.pump()
+    for _ in range(40):
+        each = random.choice((channel, channel, other))
+        if each.unsettled:
+            each.accept(random.choice(list(each.unsettled)), multiple=random.random() < 0.1)
+    found: list[object] = []
+    for piece in pieces(*_sizes(random), 1000)(pair.client.data_to_send(pair.now)):
+        pair.server.receive_data(piece, pair.now)
+        while not isinstance(event := pair.server.next_event(), Signal):
+            found += map(told, in_runs(pair.server, event))
+    return [*found, structure(pair.server)]
 
 
 def amqp_1_0_ends(random: Random) -> list[object]:

@@ -37,6 +37,8 @@ ENGINE_ONLY: Final[dict[str, tuple[str, ...]]] = {
         "take_usual_deliveries",
         "take_usual_delivery",
         "take_usual_publish",
+        "take_usual_single_acks",
+        "take_usual_single_confirms",
         "tx_settled",
     ),
     "amqp_sansio.amqp_0_10.endpoint.session_state.SessionState": (

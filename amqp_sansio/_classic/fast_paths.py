@@ -52,6 +52,14 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         "`ConnectionModel` for the method",
     ),
     Entry(
+        "client confirms",
+        ClientFastPath,
+        "confirms",
+        "each basic.ack of one publish on one channel, while no event waits; `Connection.next_confirms` asks",
+        "the pendings are completed and no longer unconfirmed",
+        "`Connection.next_event` for each",
+    ),
+    Entry(
         "server publish",
         ServerFastPath,
         "published",
@@ -68,6 +76,15 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         "`MethodReceived`, and `Settled` where pendings wait; the tags are no longer unsettled",
         "`ConnectionModel` for the method",
         (MethodReceived,),
+    ),
+    Entry(
+        "server acks",
+        ServerFastPath,
+        "acks",
+        "each basic.ack of one delivery without a pending, on the channel of the one before, while no event waits; "
+        "`Connection.next_acks` asks",
+        "the tags are no longer unsettled",
+        "`Connection.next_event` for each",
     ),
     Entry(
         "server forward",

@@ -11,6 +11,7 @@ from amqp_sansio.amqp_0_9_1 import Delivery
 from amqp_sansio.client import inbox as inboxes
 from amqp_sansio.client.classic.channel import state_of
 from amqp_sansio.client.classic.client import ConsumerInbox
+from amqp_sansio.client.classic.consumer import Consumer
 from tests.kit.user import ClassicUser
 
 LIMIT = 8
@@ -66,3 +67,30 @@ def test_any_groups_fill_and_end_an_inbox_alike(
             states.add((together.full, together.error is None))
     # It was empty, full and ended.
     assert {(True, True), (True, False)} <= states
+
+
+def test_what_is_taken_while_it_is_not_full_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The iteration counts what it takes only while the inbox is full."""
+    monkeypatch.setattr(inboxes, "FULL_OCTETS", OCTETS)
+    random = Random(5)
+    states: set[object] = set()
+    for _ in range(20):
+        inbox, counted = made(no_ack=True), made(no_ack=True)
+        user: Any = Consumer(inbox.channel, inbox)
+        inbox.starting = inbox.closed
+        tag = 1
+        for _ in range(60):
+            sizes = [random.randrange(OCTETS // 3) for _ in range(random.randrange(1, 6))]
+            for each in (inbox, counted):
+                each.extend([arrived(each, tag + place, size) for place, size in enumerate(sizes)])
+            tag += len(sizes)
+            for _ in range(random.randrange(len(inbox.items) + 1)):
+                with pytest.raises(StopIteration):
+                    user.__anext__().send(None)
+                counted.taken(counted.items.popleft())
+                assert (inbox.full, inbox.owner.full) == (counted.full, counted.owner.full)
+            assert (inbox.full, inbox.owner.full) == (counted.full, counted.owner.full)
+            assert not inbox.full or inbox.octets == counted.octets
+            assert str(inbox.error) == str(counted.error)
+            states.add((inbox.full, inbox.error is None, inbox.octets > counted.octets))
+    assert {(True, True, False), (False, True, False), (False, True, True)} <= states

@@ -2,15 +2,18 @@
 
 from typing import Any, Final
 
-from amqp_sansio import AMQP_0_9_1, Side, Version
+from amqp_sansio import AMQP_0_9_1, Accepted, Event, Settled, Side, Version
 from amqp_sansio._classic.endpoint.connection import Connection
-from amqp_sansio.amqp_0_9_1 import Config
+from amqp_sansio.amqp_0_9_1 import Config, Delivery, MethodReceived
+from amqp_sansio.amqp_0_9_1.spec import BasicAck
 from tests.kit import pair
 from tests.kit.applications import Server
 from tests.kit.versions import CLASSIC, KIT_0_9_1
 
 client_config: Final = KIT_0_9_1.client_config
 server_config: Final = KIT_0_9_1.server_config
+MOST_ACKS: Final = 3
+"""That an end is asked for at once."""
 
 
 def connection_of(version: Version, side: Side, config: Config | None = None) -> Connection:
@@ -51,6 +54,19 @@ def asked(version: Version, **changes: Any) -> tuple[Pair, Any, Any]:
     pair = Pair(version, applications={Side.SERVER: Server(reply=False, confirm=False)}, **changes)
     channel = pair.open().channel()
     return pair, channel, pair.peer(channel)
+
+
+def in_runs(end: Connection, event: Event) -> list[Event]:
+    """An event, and those behind it that an end gives together, as it would give them one by one."""
+    if isinstance(event, Delivery):
+        return [event, *end.next_deliveries(event)]
+    if isinstance(event, Settled) and isinstance(event.state, Accepted):
+        return [event, *[Settled((pending,), event.state) for pending in end.next_confirms()]]
+    if isinstance(event, MethodReceived) and isinstance(event.method, BasicAck):
+        tags = end.next_acks(event.channel, MOST_ACKS)
+        assert len(tags) <= MOST_ACKS
+        return [event, *[MethodReceived(event.channel, BasicAck(tag, False)) for tag in tags]]
+    return [event]
 
 
 def held_octets(connection: Connection) -> int:

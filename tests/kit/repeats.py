@@ -14,7 +14,6 @@ from amqp_sansio import AMQP_0_8, AMQP_0_9_1, EndpointClosed, LocalProtocolError
 from amqp_sansio import amqp_0_10 as ten
 from amqp_sansio import amqp_1_0 as one
 from amqp_sansio._classic.model.states import Mode
-from amqp_sansio.amqp_0_9_1 import Delivery
 from amqp_sansio.endpoint import Side
 from amqp_sansio.observer import Observer
 from tests.kit import talk_0_10, talk_1_0
@@ -25,6 +24,7 @@ from tests.kit.observing import Conversation, Talk, take
 from tests.kit.octets_0_10 import command_point
 from tests.kit.octets_1_0 import octets_of
 from tests.kit.pair import structure, told
+from tests.kit.pair_classic import in_runs
 from tests.kit.talk_0_10 import Talk010
 from tests.kit.talk_1_0 import Talk10
 
@@ -197,12 +197,12 @@ def faced_classic(random: Random) -> list[object]:
 
 
 def _arrive(facing: Facing, random: Random, octets: bytes) -> None:
-    """Octets arrive in one piece or two; the client may ask for all deliveries that follow the first one."""
+    """Octets arrive in one piece or two; a client asks for all deliveries and confirms that follow the first one."""
     at = random.randrange(len(octets)) if random.random() < 0.5 else len(octets)
     for piece in (octets[:at], octets[at:]):
         facing.end.receive_data(piece, facing.now)
         while not isinstance(event := facing.end.next_event(), Signal):
-            facing.events += [event, *(facing.end.next_deliveries(event) if isinstance(event, Delivery) else ())]
+            facing.events += in_runs(facing.end, event)
 
 
 def _open_tag(random: Random, open_: Iterable[int]) -> int:

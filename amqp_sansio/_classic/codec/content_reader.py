@@ -39,7 +39,7 @@ _PUBLISH: Final = 60 << 16 | PUBLISH
 ACK_ID: Final = 60 << 16 | ACK
 _ID_END: Final = 10
 """Where the last octet of the method's id stands in a method frame: enough to tell these three methods apart."""
-_ACK_SIZE: Final = 13
+ACK_SIZE: Final = 13
 _HEADER_FOLLOWS: Final = (END << 8 | HEADER) << 16
 BODY_FOLLOWS: Final = (END << 8 | BODY) << 16
 """The end octet of one frame, the type of the next one, and room for its channel."""
@@ -167,9 +167,9 @@ class ContentReader(Generic[_S, _E]):
                     _, number, size, method_id, tag, multiple, octet = _ACK(data, pos)
                 except StructError:
                     return None
-                if method_id != ACK_ID or size != _ACK_SIZE or multiple > 1 or octet != END:
+                if method_id != ACK_ID or size != ACK_SIZE or multiple > 1 or octet != END:
                     return None
-                return self.acknowledged(source, number, tag, multiple == 1, pos + _ACK_SIZE + OVERHEAD)
+                return self.acknowledged(source, number, tag, multiple == 1, pos + ACK_SIZE + OVERHEAD)
             if which != PUBLISH:
                 return self._body_frame(data, pos, source)
         try:

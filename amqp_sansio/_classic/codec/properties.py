@@ -30,7 +30,8 @@ class Properties:
     until then the object is of a subclass of its class. `FIELDS` pairs each property with its wire type, in the order
     of their flags. Equal when all properties are; hashable; pickling keeps octets.
 
-    Those that arrived aren't to be changed, for messages with the same octets may share them; `replace` gives others.
+    Those that arrived aren't to be changed, for messages with the same octets may share them, nor those that were sent,
+    but for their table: their octets may be sent again. `replace` gives others.
     """
 
     __slots__ = ()

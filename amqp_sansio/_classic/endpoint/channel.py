@@ -58,6 +58,10 @@ _HEADER_REST: Final = Struct(">IIQ").pack
 _TAG: Final = Struct(">QB").pack
 _TYPE_AND_CHANNEL: Final = Struct(">BH").pack
 _CACHED_PUBLISHES: Final = 256
+_CHANGING: Final = BasicProperties()
+"""Stands for properties whose octets have to be made for each publish."""
+_NO_PUBLISH: Final = b"", _CHANGING, b""
+"""What is known of a publish unlike all before."""
 # A member of an enumeration takes longer to get from its class than all else that a check of it does.
 _OPEN, _CONNECTION_OPEN = State.OPEN, ConnectionState.OPEN
 _CLIENT, _SERVER = Side.CLIENT, Side.SERVER
@@ -232,20 +236,23 @@ class Channel(ChannelState):
             body = bytes(memoryview(body))
         size = len(body)
         try:
-            raw = properties.encode(outgoing.tables) if properties is not None else b"\x00\x00"
             key = (number, exchange, routing_key, mandatory, immediate, ticket)
             cache = outgoing.publishes
             # The method's frame and the head of the next one are the same octets for publishes that are alike.
-            start = cache.get(key)
-            if start is None:
-                method = BasicPublish(exchange, routing_key, mandatory, immediate, ticket)
-                if outgoing.model.dialect.strict:
-                    self._transmit(method, None, properties, body)
-                    return None
-                start = method_frame(number, method.encode(outgoing.tables)) + _TYPE_AND_CHANNEL(2, number)
-                if len(cache) >= _CACHED_PUBLISHES:
-                    cache.clear()
-                cache[key] = start
+            start, known, raw = cache.get(key) or _NO_PUBLISH
+            if known is not properties:
+                raw = properties.encode(outgoing.tables) if properties is not None else b"\x00\x00"
+                if not start:
+                    method = BasicPublish(exchange, routing_key, mandatory, immediate, ticket)
+                    if outgoing.model.dialect.strict:
+                        self._transmit(method, None, properties, body)
+                        return None
+                    start = method_frame(number, method.encode(outgoing.tables)) + _TYPE_AND_CHANNEL(2, number)
+                    if len(cache) >= _CACHED_PUBLISHES:
+                        cache.clear()
+                # Only a table can have changed when they are sent again.
+                is_fixed = properties is None or (type(properties) is BasicProperties and properties.headers is None)
+                cache[key] = start, properties if is_fixed else _CHANGING, raw
         except CodecError as error:
             raise self._misuse(str(error), error.rule) from error
         # What can't be cut has to fit one frame: the method's, which is `start` without the 3 octets that begin the

@@ -176,6 +176,22 @@ class Connection(Handshake):
             return path.following(after) or []
         return []
 
+    def next_confirms(self) -> list[Pending[object]]:
+        """Publishes that are confirmed next, each by a method of its own: those of `Settled` with `Accepted` that
+        `next_event` would return one by one now, or none."""
+        path = self._fast_path
+        if isinstance(path, ClientFastPath) and self._full_channel is None:
+            return path.confirms() or []
+        return []
+
+    def next_acks(self, channel: int, most: int) -> list[int]:
+        """Delivery tags that are acknowledged next on a channel, each by a method of its own: those of
+        `MethodReceived` that `next_event` would return one by one now, at most so many, or none."""
+        path = self._fast_path
+        if isinstance(path, ServerFastPath) and self._full_channel is None and most > 0:
+            return path.acks(channel, most) or []
+        return []
+
     # State.
 
     def channel(self, number: int) -> Channel:

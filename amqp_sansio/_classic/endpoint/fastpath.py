@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from struct import Struct
 from struct import error as StructError
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from ..._compiled import COMPILED
 from ...errors import CodecError
 from ...events import NEED_DATA, Settled
-from ..codec.content_reader import BASIC, BODY_FOLLOWS, RECORDED_DELIVER, SHORTEST_HEADER, ContentReader
-from ..codec.frames import END, GATHERED, OVERHEAD
+from ..codec.content_reader import (
+    ACK_ID,
+    ACK_SIZE,
+    BASIC,
+    BODY_FOLLOWS,
+    RECORDED_DELIVER,
+    SHORTEST_HEADER,
+    ContentReader,
+)
+from ..codec.frames import END, GATHERED, METHOD, OVERHEAD
 from ..codec.methods import BasicAck, BasicDeliver, BasicProperties
 from ..model.channel_state import ACCEPTED, UNUSUAL
 from ..model.states import Connection as State
@@ -25,7 +33,7 @@ if TYPE_CHECKING or COMPILED:
 
 if TYPE_CHECKING:
     from ..._ground.receive_buffer import ReceiveBuffer
-    from ...events import Event, Signal
+    from ...events import Event, Pending, Signal
     from ..codec.content_reader import Route
     from ..codec.table_rules import TableRules
     from ..model.channel_state import ChannelState
@@ -35,18 +43,19 @@ if TYPE_CHECKING:
 _new: Final = object.__new__
 _properties_of: Final = BasicProperties.from_wire
 _BODY: Final = Struct(">II").unpack_from
+_ACKS: Final = Struct(">BHIIQBB")
 
 _CONNECTION_OPEN: Final = State.OPEN
 LONGEST_DELIVER: Final = 4 + 3 * 256 + 9
 """Octets of basic.deliver with three names of 255: agreed frames hold it always, `Limits.header` nearly always."""
-_TAG: Final = 9
-"""Octets of the delivery tag and of `redelivered` behind it."""
+_TAG: Final = 8
+"""Octets of the delivery tag."""
 _KEPT_PROPERTIES: Final = 512
 _LONGEST_PROPERTIES: Final = 64
 
-Alike = tuple[bytes, bytes, Struct, str, str, bytes]
-"""Of deliveries that differ in tag, `redelivered` and body alone: the octets up to the tag, those from there to the
-body, how to unpack all of one, exchange, routing key and properties.
+Alike = tuple[bytes, bytes, Struct, bool, str, str, bytes]
+"""Of deliveries that differ in tag and body alone: the octets up to the tag, those from there to the body, how to
+unpack all of one, `redelivered`, exchange, routing key and properties.
 """
 
 
@@ -92,6 +101,23 @@ class FastPath(ContentReader[None, "Event | Signal"]):
     def use(self, tables: TableRules) -> None:
         """Use the rules of the peer's tables from now on."""
         self._tables = tables
+
+    def _single_acks(self) -> tuple[int, list[int]]:
+        """The channel and the tags of each basic.ack of one tag that comes next on one channel; no tags where there is
+        none, or where it isn't the next event."""
+        buffer, tags = self._buffer, list[int]()
+        data, pos, size = buffer.data, buffer.pos, _ACKS.size
+        units = memoryview(data)[pos : pos + (len(data) - pos) // size * size]
+        if not units or self._events or self._model.state is not _CONNECTION_OPEN:
+            return 0, tags
+        first: int = _ACKS.unpack_from(data, pos)[1]
+        for kind, number, payload, method_id, tag, multiple, octet in _ACKS.iter_unpack(units):
+            if method_id != ACK_ID or number != first or payload != ACK_SIZE or kind != METHOD:
+                break
+            if multiple or octet != END:
+                break
+            tags.append(tag)
+        return first, tags
 
 
 class ClientFastPath(FastPath):
@@ -177,6 +203,8 @@ class ClientFastPath(FastPath):
         buffer, tables, routes = self._buffer, self._tables, self._routes
         if self._alike is not None and self._alike[0] == begin:
             self._take_alike(self._alike, after, channel, found)
+            if buffer.pos == len(buffer.data):
+                return found or None
         route, (exchange, routing_key, header_number) = self._last_route, self._route
         data, pos = buffer.data, buffer.pos
         last_raw, properties, last_size = after.raw_properties, after.properties, 0
@@ -221,8 +249,8 @@ class ClientFastPath(FastPath):
                 if body_size == last_size:
                     # Two were alike: the next ones mostly are, too.
                     between = data[pos + len(begin) + _TAG : end + 8]
-                    whole = Struct(f">{len(begin)}sQB{len(between)}s{body_size}sB")
-                    self._alike = begin, between, whole, exchange, routing_key, raw
+                    whole = Struct(f">{len(begin)}sQ{len(between)}s{body_size}sB")
+                    self._alike = begin, between, whole, redelivered == 1, exchange, routing_key, raw
                     buffer.pos = last + 1
                     self._take_alike(self._alike, found[-1], channel, found)
                     pos = buffer.pos
@@ -237,17 +265,17 @@ class ClientFastPath(FastPath):
         return found or None
 
     def _take_alike(self, alike: Alike, after: Delivery, channel: ChannelState, found: list[Delivery]) -> None:
-        """Add the deliveries that differ from one before in nothing but tag, `redelivered` and the body's octets."""
-        begin, between, whole, exchange, routing_key, raw = alike
+        """Add the deliveries that differ from one before in nothing but the tag and the body's octets."""
+        begin, between, whole, redelivered, exchange, routing_key, raw = alike
         buffer, tables = self._buffer, self._tables
         number, consumer_tag = after.channel, after.consumer_tag
         properties = after.properties if raw == after.raw_properties else _properties_of(raw, tables)
         size, data, pos = whole.size, buffer.data, buffer.pos
         units = memoryview(data)[pos : pos + (len(data) - pos) // size * size]
         before, tags = len(found), list[int]()
-        for octets, tag, redelivered, middle, body, octet in whole.iter_unpack(units):
+        for octets, tag, middle, body, octet in whole.iter_unpack(units):
             # The octets of `between` were checked when they were learnt.
-            if octets != begin or middle != between or octet != END or redelivered > 1:
+            if octets != begin or middle != between or octet != END:
                 break
             tags.append(tag)
             # As `_delivery`, without its call.
@@ -256,7 +284,7 @@ class ClientFastPath(FastPath):
             slot.channel = number
             slot.consumer_tag = consumer_tag
             slot.delivery_tag = tag
-            slot.redelivered = redelivered == 1
+            slot.redelivered = redelivered
             slot.exchange = exchange
             slot.routing_key = routing_key
             slot.body = body
@@ -382,6 +410,20 @@ class ClientFastPath(FastPath):
         channel.settle_confirms(settled, ACCEPTED)
         return self._events.popleft()
 
+    def confirms(self) -> list[Pending[object]] | None:
+        """The publishes of the confirms that come next, on one channel and each of one publish; None where there are
+        none."""
+        number, numbers = self._single_acks()
+        channel = self._channels.get(number)
+        if not isinstance(channel, Channel) or channel.returns is not None:
+            return None
+        # An endpoint's tokens are pendings.
+        pendings = cast("list[Pending[object]]", channel.take_usual_single_confirms(numbers))
+        self._buffer.pos += len(pendings) * _ACKS.size
+        for pending in pendings:
+            pending.complete(ACCEPTED)
+        return pendings or None
+
 
 class ServerFastPath(FastPath):
     """The shortcuts of a server: publishes, and acks of deliveries."""
@@ -444,6 +486,18 @@ class ServerFastPath(FastPath):
         slot: Any = event
         slot.channel, slot.method = number, BasicAck(tag, multiple)
         return event
+
+    def acks(self, number: int, most: int) -> list[int] | None:
+        """The tags of each basic.ack of one delivery that comes next on a channel, at most so many; None where there
+        are none."""
+        found, tags = self._single_acks()
+        channel = self._channels.get(number)
+        if found != number or channel is None:
+            return None
+        del tags[most:]
+        taken = channel.take_usual_single_acks(tags)
+        self._buffer.pos += taken * _ACKS.size
+        return tags[:taken] or None
 
     def _check(self, raw: bytes) -> BasicProperties | None:
         """The properties in `raw`; None when this end checks them and finds them wrong."""

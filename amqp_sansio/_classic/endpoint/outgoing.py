@@ -51,9 +51,10 @@ class Outgoing:
         self.calls = 0
         # The largest frame that the peer takes, in octets, once agreed; 0: no limit.
         self.frame_max = 0
-        # The encoded beginnings of publishes by exchange, routing key, flags and properties: those that repeat are
-        # copied. The handshake empties it when encoding changes.
-        self.publishes: dict[tuple[object, ...], bytes] = {}
+        # The encoded beginnings of publishes by channel, exchange, routing key and flags, each with the properties that
+        # it was sent with last and their octets: those that repeat are copied. The handshake empties it when encoding
+        # changes.
+        self.publishes: dict[tuple[object, ...], tuple[bytes, Properties | None, bytes]] = {}
         # The same of deliveries, by channel, consumer tag, exchange and routing key.
         self.delivers: dict[tuple[int, str, str, str], tuple[bytes, bytes]] = {}
 

@@ -431,6 +431,17 @@ class ChannelState:
             return UNUSUAL
         return self.unsettled.pop(tag, UNUSUAL)
 
+    def take_usual_single_acks(self, tags: list[int]) -> int:
+        """As `take_usual_ack` for each tag in turn, up to the first one that isn't taken or has a token: how many."""
+        if self.state is not _OPEN or self.client_content is not None or self.mode is _TRANSACTED:
+            return 0
+        unsettled = self.unsettled
+        for taken, tag in enumerate(tags):
+            if unsettled.get(tag, UNUSUAL) is not None:
+                return taken
+            del unsettled[tag]
+        return len(tags)
+
     def take_usual_acks(self, tag: int) -> list[tuple[int, Any]] | None:
         """Basic.ack by the client of all deliveries up to one that is open: tags and tokens, or None."""
         if (
@@ -447,6 +458,20 @@ class ChannelState:
         if self.state is not _OPEN or self.server_content is not None or self.mode is not _CONFIRMING:
             return UNUSUAL
         return self.unconfirmed.pop(number, UNUSUAL)
+
+    def take_usual_single_confirms(self, numbers: list[int]) -> list[object]:
+        """As `take_usual_confirm` for each number in turn, up to the first one that isn't taken or has no token: their
+        tokens."""
+        if self.state is not _OPEN or self.server_content is not None or self.mode is not _CONFIRMING:
+            return []
+        unconfirmed, tokens = self.unconfirmed, list[object]()
+        for number in numbers:
+            token = unconfirmed.get(number)
+            if token is None:
+                break
+            del unconfirmed[number]
+            tokens.append(token)
+        return tokens
 
     def take_usual_confirms(self, number: int) -> list[tuple[int, Any]] | None:
         """Basic.ack by the server of all publishes up to one that is open: numbers and tokens, or None."""

@@ -175,6 +175,15 @@ class Consumer:
         low = returns.lowest(level, self.learned)
         return start if low is None else min(start, low - 1)
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether nothing comes of settlements of its messages but that it gets the next ones: many at once are the
+        same then as each after the other."""
+        queue = self.queue
+        if (queue.ready and queue.turns) or queue.showing or queue.expiring or queue.is_keyed or not queue.is_plain:
+            return False
+        return all([len(each.consumers) == 1 and each.octets is None for each in self.windows if each.refills])
+
     def octets_of(self, message: Message) -> int:
         """Return the octets by which a message counts in windows."""
         return message.content.size if self.measure is None else self.measure.octets_of(message)

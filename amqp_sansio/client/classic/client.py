@@ -10,7 +10,7 @@ Between two events these hold: each channel that the user has open has its state
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -171,7 +171,11 @@ class ConsumerInbox(Inbox[Delivery]):
         return self.held[0], item
 
     def extend(self, items: list[Delivery]) -> None:
-        """Add deliveries that came together."""
+        """Add deliveries that came together.
+
+        `octets` may have those of deliveries that were taken while it wasn't full: they are counted again when it may
+        be full.
+        """
         waiting = self.items
         octets = 0
         at_once = not self.counted
@@ -187,13 +191,20 @@ class ConsumerInbox(Inbox[Delivery]):
             if self.counted:
                 self.octets = octets
                 if len(waiting) >= self.limit or octets >= inboxes.FULL_OCTETS:
-                    self.fill()
+                    self._recount()
+                    if len(waiting) >= self.limit or self.octets >= inboxes.FULL_OCTETS:
+                        self.fill()
         else:
+            self._recount()
             for item in items:
                 waiting.append(item)
                 self.count(item)
         for _ in items[: len(self.sleepers)]:
             self.wake()
+
+    def _recount(self) -> None:
+        if not self.full:
+            self.octets = sum([len(each.body) for each in self.items])
 
     def count(self, item: Delivery) -> None:
         if self.dropped:
@@ -581,8 +592,9 @@ class ClassicClient(BaseClient["Core"]):
                     self.metrics.confirmed += confirmed
                     return event
             elif type(event) is Settled:
-                pendings = event.pendings
+                pendings: Sequence[Pending[object]] = event.pendings
                 if type(event.state) is Accepted:
+                    pendings = [*pendings, *self.core.next_confirms()]
                     confirmed += len(pendings)
                 else:
                     self.metrics.outcome(event.state, len(pendings))

@@ -27,21 +27,19 @@ class DeliveryFields:
     for `get` only.
     """
 
-    __slots__ = ("context", "event", "message_count")
+    __slots__ = ("body", "context", "event", "message_count")
 
     context: Any
     """The value that the hook `on_deliver` returned for it; there is none without the hook."""
+    body: bytes
+    """The message's octets."""
 
     def __init__(self, event: Delivered, message_count: int | None = None) -> None:
         # The core's, whose parts these are.
         self.event = event
+        self.body = event.body
         # Messages left in the queue, known for `get` only.
         self.message_count = message_count
-
-    @property
-    def body(self) -> bytes:
-        """The message's octets."""
-        return self.event.body
 
     @property
     def properties(self) -> BasicProperties:
@@ -115,6 +113,7 @@ class Delivery(Processed, DeliveryFields):
     ) -> None:
         # The core's, with body and properties.
         self.event = event
+        self.body = event.body
         # Messages left in the queue, known for `get` only.
         self.message_count = message_count
         # The channel that it came on.
@@ -216,20 +215,22 @@ class Consumer:
         items = inbox.items
         if items:
             item = items.popleft()
-            if inbox.counted:
-                # As Inbox.taken does, without two calls for each delivery.
-                inbox.octets -= len(item.body)
-                if inbox.full:
-                    inbox.emptied()
+            body = item.body
+            if inbox.full:
+                # As Inbox.taken does, without two calls for each delivery. Before it is full nobody asks for `octets`.
+                inbox.octets -= len(body)
+                inbox.emptied()
         else:
             if inbox.starting is None and not inbox.ended:
                 await self._begin()
             item = await inbox.take()
+            body = item.body
         state = self._state
         # As the constructor of Delivery does, without its call for each delivery.
         delivery = _new(Delivery)
         slot: Any = delivery
         slot.event = item
+        slot.body = body
         slot.message_count = None
         slot._state = state
         slot._held = inbox.held

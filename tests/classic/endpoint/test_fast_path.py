@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from random import Random
+from struct import pack
 from typing import Any
 
 import pytest
@@ -20,19 +21,21 @@ from amqp_sansio import (
     LimitExceeded,
     Limits,
     LocalProtocolError,
+    Settled,
     Signal,
     Version,
 )
 from amqp_sansio._classic.codec.dialect import default_dialect
 from amqp_sansio._classic.endpoint.channel import Channel
 from amqp_sansio._classic.endpoint.fastpath import FastPath
-from amqp_sansio.amqp_0_9_1 import BasicProperties, Config, Delivery, Published
+from amqp_sansio.amqp_0_9_1 import BasicProperties, Config, Delivery, MethodReceived, Published
 from amqp_sansio.endpoint import Side
+from tests.kit.applications import Server
 from tests.kit.driving_classic import VERSIONS
 from tests.kit.facing_classic import STRICT, Facing
-from tests.kit.octets_classic import HEARTBEAT, body, frame, header
+from tests.kit.octets_classic import HEARTBEAT, METHOD, body, frame, header
 from tests.kit.pair import SIDES, pieces, structure, told
-from tests.kit.pair_classic import Pair, client_config, server_config
+from tests.kit.pair_classic import Pair, client_config, in_runs, server_config
 
 SIZES = st.lists(st.integers(1, 40) | st.integers(1, 5000), min_size=1, max_size=8)
 
@@ -88,7 +91,7 @@ def test_damaged_messages_make_no_difference(
     events, states = _fed(version, side, bytes(octets), sizes)
     with without_shortcut():
         assert _fed(version, side, bytes(octets), sizes) == (events, states)
-    same_events, fewer_states = _fed(version, side, bytes(octets), sizes, in_runs=True)
+    same_events, fewer_states = _fed(version, side, bytes(octets), sizes, together=True)
     assert (same_events, fewer_states) == (events, {number: states[number] for number in fewer_states})
     assert side is Side.SERVER or at < 2000 or min(sizes) < 2500 or len(fewer_states) < len(states)
 
@@ -117,8 +120,8 @@ def test_runs_of_deliveries_that_are_alike_make_no_difference(
         for number in range(count):
             channel.forward(bytes([number]) * size, raw, tag, exchange, "key", redelivered)
     fewer = _same_in_runs(version, pair.server.data_to_send(0.0), sizes)
-    in_runs = any(size and count > 2 for count, size, *_ in groups)
-    assert sizes or not in_runs or fewer
+    are_alike = any(size and count > 2 for count, size, *_ in groups)
+    assert sizes or not are_alike or fewer
 
 
 @pytest.mark.parametrize("part", range(3))
@@ -135,16 +138,84 @@ def test_damage_anywhere_in_a_run_makes_no_difference(version: Version, tag: str
         assert _same_in_runs(version, bytes(damaged), [])
 
 
+CONFIRMS = st.lists(
+    st.tuples(st.integers(1, 2), st.integers(0, 13), st.sampled_from([0, 0, 0, 0, 1, 2])), min_size=1, max_size=20
+)
+"""Channel, number, and the bits of basic.ack, of which one is defined."""
+
+
+@given(
+    confirms=CONFIRMS,
+    mandatory=st.booleans(),
+    sizes=st.lists(st.integers(1, 60), max_size=3),
+    at=st.none() | st.integers(0, 300),
+    flip=st.integers(1, 255),
+)
+def test_runs_of_confirms_make_no_difference(
+    confirms: list[tuple[int, int, int]], mandatory: bool, sizes: list[int], at: int | None, flip: int
+) -> None:
+    octets = bytearray()
+    for channel, number, bits in confirms:
+        octets += frame(METHOD, channel, pack(">HHQB", 60, 80, number, bits))
+    if at is not None:
+        octets[at % len(octets)] ^= flip
+    found: list[object] = []
+    for together in (True, False):
+        pair, channels = publishing(mandatory)
+        events = list[str]()
+        for piece in pieces(*sizes, 30_000)(bytes(octets)):
+            pair.client.receive_data(piece, 0.0)
+            while not isinstance(event := pair.client.next_event(), Signal):
+                events += map(told, in_runs(pair.client, event) if together else [event])
+        counts = [(each.publish_count, dict(each.unconfirmed)) for each in channels]
+        found.append((events, counts, pair.client.data_to_send(0.0), structure(pair.client)))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("mandatory", [False, True])
+def test_confirms_that_follow_are_those_of_single_publishes_on_one_channel(mandatory: bool) -> None:
+    """Where none may have been returned before."""
+    pair, channels = publishing(mandatory)
+    pendings = [list(each.unconfirmed.values()) for each in channels]
+    served = [pair.peer(each) for each in channels]
+    for number in (3, 1, 2):
+        served[0].confirm(number)
+    served[1].confirm(1)
+    served[1].confirm(2, multiple=True)
+    served[0].confirm(4)
+    pair.client.receive_data(pair.server.data_to_send(0.0), 0.0)
+    event = pair.client.next_event()
+    assert isinstance(event, Settled)
+    assert event.pendings == (pendings[0][2],)
+    assert pair.client.next_confirms() == ([] if mandatory else pendings[0][:2])
+    if not mandatory:
+        assert pair.client.next_confirms() == pendings[1][:1]
+        assert pair.client.next_confirms() == []
+    assert pair.server.next_confirms() == []
+
+
+def publishing(mandatory: bool) -> tuple[Pair, list[Channel]]:
+    """A client that waits for the confirms of ten publishes on each of two channels."""
+    pair = Pair(AMQP_0_9_1, applications={Side.SERVER: Server(confirm=False)}).open()
+    channels = [pair.channel(), pair.channel()]
+    for channel in channels:
+        channel.call(pair.method("confirm.select"))
+        for _ in range(10):
+            channel.publish(b"", routing_key="r", mandatory=mandatory)
+    pair.pump()
+    return pair, channels
+
+
 def _same_in_runs(version: Version, octets: bytes, sizes: list[int]) -> bool:
     """Compare deliveries one by one with runs of them; return whether there were any runs."""
     events, states = _fed(version, Side.CLIENT, octets, sizes)
-    same_events, fewer_states = _fed(version, Side.CLIENT, octets, sizes, in_runs=True)
+    same_events, fewer_states = _fed(version, Side.CLIENT, octets, sizes, together=True)
     assert (same_events, fewer_states) == (events, {number: states[number] for number in fewer_states})
     return len(fewer_states) < len(states)
 
 
 def _fed(
-    version: Version, side: Side, octets: bytes, sizes: list[int], in_runs: bool = False
+    version: Version, side: Side, octets: bytes, sizes: list[int], together: bool = False
 ) -> tuple[list[str], dict[int, object]]:
     """The events of an endpoint that waits for messages and gets these octets, and its state after so many of them."""
     end = receiving(version, side)
@@ -152,7 +223,7 @@ def _fed(
     for piece in pieces(*sizes, 30_000)(octets):
         end.receive_data(piece, 0.0)
         while not isinstance(event := end.next_event(), Signal):
-            events += map(told, [event, *(end.next_deliveries(event) if in_runs and type(event) is Delivery else ())])
+            events += map(told, in_runs(end, event) if together else [event])
             states[len(events)] = structure(end)
     return events, {**states, -1: (end.data_to_send(0.0), structure(end))}
 
@@ -349,6 +420,32 @@ def test_what_is_forwarded_arrives_octet_by_octet(version: Version) -> None:
     assert channel.unsettled == {1: None, 2: None, 3: None}
 
 
+def test_publishes_carry_their_own_properties_however_they_alternate(version: Version) -> None:
+    """Also those that are sent again, and those whose table was changed meanwhile."""
+    random = Random(3)
+    pair = Pair(version).open()
+    channels = [pair.channel(), pair.channel()]
+    pair.pump()
+    headers: dict[str, Any] = {"n": 0}
+    tables = pair.client.dialect.tables
+    shared = [
+        None,
+        BasicProperties(),
+        BasicProperties(content_type="text/plain", priority=3),
+        BasicProperties.from_wire(BasicProperties(message_id="m").encode(tables), tables),
+        BasicProperties(headers=headers),
+    ]
+    sent = list[bytes]()
+    for number in range(100):
+        headers["n"] = number
+        properties = random.choice([*shared, BasicProperties(message_id=str(number))])
+        sent.append(b"\0\0" if properties is None else properties.encode(tables))
+        random.choice(channels).publish(b"x", routing_key=random.choice(("r", "s")), properties=properties)
+    pair.pump()
+    assert [each.raw_properties for each in pair.take(Side.SERVER, Published)] == sent
+    assert len({*sent}) > 20
+
+
 def test_forwarding_is_for_servers_and_has_bounds() -> None:
     pair, channel = serving(AMQP_0_9_1, server_config(limits=Limits(unsettled=1)))
     with pytest.raises(LocalProtocolError):
@@ -361,7 +458,15 @@ def test_forwarding_is_for_servers_and_has_bounds() -> None:
     assert channel.last_tag == 1
 
 
-def received(version: Version, mode: str, with_handles: bool, octets: bytes, sizes: list[int], quick: bool) -> Any:
+def received(
+    version: Version,
+    mode: str,
+    with_handles: bool,
+    octets: bytes,
+    sizes: list[int],
+    quick: bool,
+    together: bool = False,
+) -> Any:
     """The events and states of a server that has delivered ten messages and gets these octets."""
     pair, channel = serving(version)
     if mode != "normal" and pair.has(mode):
@@ -379,9 +484,9 @@ def received(version: Version, mode: str, with_handles: bool, octets: bytes, siz
         for piece in pieces(*sizes, 30_000)(octets):
             server.receive_data(piece, 0.0)
             while not isinstance(event := server.next_event(), Signal):
-                events.append(told(event))
+                events += map(told, in_runs(server, event) if together else [event])
                 states.append(structure(server))
-    return events, states, server.data_to_send(0.0), structure(server)
+    return events, [] if together else states, server.data_to_send(0.0), structure(server)
 
 
 ACKS = st.lists(st.tuples(st.integers(0, 12), st.sampled_from([0, 0, 1, 3, 0xFF])), min_size=1, max_size=8)
@@ -392,7 +497,7 @@ ACKS = st.lists(st.tuples(st.integers(0, 12), st.sampled_from([0, 0, 1, 3, 0xFF]
     mode=st.sampled_from(["normal", "tx.select", "confirm.select"]),
     handles=st.booleans(),
     acks=ACKS,
-    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=4),
+    sizes=st.lists(st.integers(1, 100), min_size=1, max_size=4),
     at=st.none() | st.integers(0, 200),
     flip=st.integers(1, 255),
 )
@@ -407,6 +512,33 @@ def test_acknowledgements_make_no_difference(
         octets[at % len(octets)] ^= flip
     quick = received(version, mode, handles, bytes(octets), sizes, True)
     assert quick == received(version, mode, handles, bytes(octets), sizes, False)
+    events, _, *rest = quick
+    assert received(version, mode, handles, bytes(octets), sizes, True, together=True) == (events, [], *rest)
+
+
+def test_acknowledgements_that_follow_are_of_single_deliveries_on_one_channel(version: Version) -> None:
+    """At most as many as are asked for, and none that somebody waits for."""
+    pair, channel = serving(version)
+    for _ in range(8):
+        channel.forward(b"x", b"\0\0", "c")
+    channel.deliver(b"x", consumer_tag="c")
+    pair.pump()
+    for tag in (3, 1, 2, 4, 5):
+        pair.client.channel(1).accept(tag)
+    pair.client.channel(1).accept(7, multiple=True)
+    for tag in (8, 9):
+        pair.client.channel(1).accept(tag)
+    pair.server.receive_data(pair.client.data_to_send(0.0), 0.0)
+    assert isinstance(pair.server.next_event(), MethodReceived)
+    assert pair.server.next_acks(2, 9) == []
+    assert pair.server.next_acks(1, 0) == []
+    assert pair.server.next_acks(1, 2) == [1, 2]
+    assert pair.server.next_acks(1, 9) == [4, 5]
+    assert pair.server.next_acks(1, 9) == []
+    assert isinstance(pair.server.next_event(), MethodReceived)
+    assert pair.server.next_acks(1, 9) == [8]
+    assert list(channel.unsettled) == [9]
+    assert pair.client.next_acks(1, 9) == []
 
 
 @pytest.mark.parametrize("same", [True, False])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from ....errors import LimitExceeded, LocalProtocolError
@@ -18,6 +19,7 @@ from .errors import NOT_IMPLEMENTED, PRECONDITION_FAILED, Refusal
 from .topology import queue_name
 
 if TYPE_CHECKING:
+    from ...model.consumer import Consumer
     from ...model.entry import Entry
     from .channel import ChannelFrontend, ClassicChannel
 
@@ -174,17 +176,29 @@ def _first(front: ChannelFrontend, channel: ClassicChannel, name: str, settles: 
 
 def ack(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> None:
     """basic.ack and file.ack."""
-    if method.multiple:
-        settle(front, channel, channel.take_up_to(method.delivery_tag), _ACCEPT)
-        return
     tag = method.delivery_tag
-    entry = channel.entries.pop(tag, None)
-    if entry is None or entry.state is not _ACQUIRED:
-        return
-    if channel.transaction is not None:
-        channel.undecided[tag] = entry
+    taken = channel.take_up_to(tag) if method.multiple else channel.take((tag,))
+    settle(front, channel, taken, _ACCEPT)
+
+
+def ack_all(front: ChannelFrontend, channel: ClassicChannel, tags: Iterable[int]) -> None:
+    """basic.ack for each of these deliveries, with the effects of each after the other."""
     hub = front.hub
-    hub.model.apply(Settle(channel.owner, (entry,), _ACCEPT, False, False, False, None, channel.transaction), hub.now)
+    model = hub.model
+    together = model.history is None and not model.ledger.is_blocked
+    for consumer, group in groupby(channel.take(tags), _consumer_of):
+        taken = list(group)
+        hub.settle()
+        if together and consumer is not None and consumer.is_alone:
+            settle(front, channel, taken, _ACCEPT)
+            continue
+        for each in taken:
+            settle(front, channel, [each], _ACCEPT)
+            hub.settle()
+
+
+def _consumer_of(taken: tuple[int, Entry]) -> Consumer | None:
+    return taken[1].consumer
 
 
 def reject(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> None:

@@ -203,6 +203,11 @@ class ClassicChannel:
             known = model is not None and self.owner.consumers.get(model.number) is model
             ensure(known, where, "each consumer is one of the model", tag)
 
+    def take(self, tags: Iterable[int]) -> list[tuple[int, Entry]]:
+        """Remove and return the deliveries with these tags, as far as they are there."""
+        entries = self.entries
+        return [(tag, entry) for tag in tags if (entry := entries.pop(tag, None)) is not None]
+
     def take_up_to(self, tag: int) -> list[tuple[int, Entry]]:
         """Remove and return the deliveries up to a tag, 0 for all."""
         taken = take_up_to(self.entries, self.settled_to, tag)

@@ -319,8 +319,12 @@ class ClassicFrontend(ChannelFrontend):
             return
         method = event.method
         if type(method) is BasicAck:
-            # It can't fail: the engine has checked its tag.
+            # It can't fail: the engine has checked its tag, and those of all that follow.
             basic.ack(self, channel, method)
+            # Each settles a message, and gives room to another one.
+            following = self.connection.next_acks(event.channel, self.ledger.room // 2 - 1)
+            if following:
+                basic.ack_all(self, channel, following)
         else:
             self._carry_out(channel, method)
 
