@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from struct import Struct
 from struct import error as StructError
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
@@ -32,6 +33,8 @@ if TYPE_CHECKING or COMPILED:
     MAKERS: Final = UNREAD, None, maker(Delivery, (*Delivery.__match_args__, "properties"), ()), None
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..._ground.receive_buffer import ReceiveBuffer
     from ...events import Event, Pending, Signal
     from ..codec.content_reader import Route
@@ -102,22 +105,19 @@ class FastPath(ContentReader[None, "Event | Signal"]):
         """Use the rules of the peer's tables from now on."""
         self._tables = tables
 
-    def _single_acks(self) -> tuple[int, list[int]]:
+    def _single_acks(self) -> tuple[int, Iterator[int]]:
         """The channel and the tags of each basic.ack of one tag that comes next on one channel; no tags where there is
-        none, or where it isn't the next event."""
-        buffer, tags = self._buffer, list[int]()
+        none, or where it isn't the next event.
+
+        Whoever stops at a tag has caused no look at those behind it.
+        """
+        buffer = self._buffer
         data, pos, size = buffer.data, buffer.pos, _ACKS.size
         units = memoryview(data)[pos : pos + (len(data) - pos) // size * size]
         if not units or self._events or self._model.state is not _CONNECTION_OPEN:
-            return 0, tags
+            return 0, iter(())
         first: int = _ACKS.unpack_from(data, pos)[1]
-        for kind, number, payload, method_id, tag, multiple, octet in _ACKS.iter_unpack(units):
-            if method_id != ACK_ID or number != first or payload != ACK_SIZE or kind != METHOD:
-                break
-            if multiple or octet != END:
-                break
-            tags.append(tag)
-        return first, tags
+        return first, _tags(units, first)
 
 
 class ClientFastPath(FastPath):
@@ -494,10 +494,9 @@ class ServerFastPath(FastPath):
         channel = self._channels.get(number)
         if found != number or channel is None:
             return None
-        del tags[most:]
-        taken = channel.take_usual_single_acks(tags)
-        self._buffer.pos += taken * _ACKS.size
-        return tags[:taken] or None
+        taken = channel.take_usual_single_acks(islice(tags, most))
+        self._buffer.pos += len(taken) * _ACKS.size
+        return taken or None
 
     def _check(self, raw: bytes) -> BasicProperties | None:
         """The properties in `raw`; None when this end checks them and finds them wrong."""
@@ -513,6 +512,21 @@ class ServerFastPath(FastPath):
                 kept.clear()
             kept[raw] = properties
         return properties
+
+
+def _tags(units: memoryview, number: int) -> Iterator[int]:
+    """Yield the tags of the basic.ack of one tag each on a channel that octets begin with."""
+    for kind, channel, payload, method_id, tag, multiple, octet in _ACKS.iter_unpack(units):
+        if (
+            method_id != ACK_ID
+            or channel != number
+            or payload != ACK_SIZE
+            or kind != METHOD
+            or multiple
+            or octet != END
+        ):
+            return
+        yield tag
 
 
 def _delivery(

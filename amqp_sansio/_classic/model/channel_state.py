@@ -431,16 +431,18 @@ class ChannelState:
             return UNUSUAL
         return self.unsettled.pop(tag, UNUSUAL)
 
-    def take_usual_single_acks(self, tags: list[int]) -> int:
-        """As `take_usual_ack` for each tag in turn, up to the first one that isn't taken or has a token: how many."""
+    def take_usual_single_acks(self, tags: Iterable[int]) -> list[int]:
+        """As `take_usual_ack` for each tag in turn, up to the first that isn't taken or has a token: those taken."""
+        taken = list[int]()
         if self.state is not _OPEN or self.client_content is not None or self.mode is _TRANSACTED:
-            return 0
+            return taken
         unsettled = self.unsettled
-        for taken, tag in enumerate(tags):
+        for tag in tags:
             if unsettled.get(tag, UNUSUAL) is not None:
-                return taken
+                break
             del unsettled[tag]
-        return len(tags)
+            taken.append(tag)
+        return taken
 
     def take_usual_acks(self, tag: int) -> list[tuple[int, Any]] | None:
         """Basic.ack by the client of all deliveries up to one that is open: tags and tokens, or None."""
@@ -459,7 +461,7 @@ class ChannelState:
             return UNUSUAL
         return self.unconfirmed.pop(number, UNUSUAL)
 
-    def take_usual_single_confirms(self, numbers: list[int]) -> list[object]:
+    def take_usual_single_confirms(self, numbers: Iterable[int]) -> list[object]:
         """As `take_usual_confirm` for each number in turn, up to the first one that isn't taken or has no token: their
         tokens."""
         if self.state is not _OPEN or self.server_content is not None or self.mode is not _CONFIRMING:

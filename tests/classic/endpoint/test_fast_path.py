@@ -4,7 +4,7 @@
 import pickle
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
+from functools import cache, partial
 from random import Random
 from struct import pack
 from typing import Any
@@ -36,6 +36,7 @@ from tests.kit.facing_classic import STRICT, Facing
 from tests.kit.octets_classic import HEARTBEAT, METHOD, body, frame, header
 from tests.kit.pair import SIDES, pieces, structure, told
 from tests.kit.pair_classic import Pair, client_config, in_runs, server_config
+from tests.kit.steps import count_steps
 
 SIZES = st.lists(st.integers(1, 40) | st.integers(1, 5000), min_size=1, max_size=8)
 
@@ -539,6 +540,21 @@ def test_acknowledgements_that_follow_are_of_single_deliveries_on_one_channel(ve
     assert pair.server.next_acks(1, 9) == [8]
     assert list(channel.unsettled) == [9]
     assert pair.client.next_acks(1, 9) == []
+
+
+def test_a_few_acknowledgements_cost_the_same_however_many_follow(version: Version) -> None:
+    steps = list[int]()
+    for many in (20, 200):
+        pair, channel = serving(version)
+        for _ in range(many):
+            channel.forward(b"x", b"\0\0", "c")
+        pair.pump()
+        for tag in range(1, many + 1):
+            pair.client.channel(1).accept(tag)
+        pair.server.receive_data(pair.client.data_to_send(0.0), 0.0)
+        assert isinstance(pair.server.next_event(), MethodReceived)
+        steps.append(count_steps(partial(pair.server.next_acks, 1, 5)))
+    assert steps[0] == steps[1]
 
 
 @pytest.mark.parametrize("same", [True, False])
