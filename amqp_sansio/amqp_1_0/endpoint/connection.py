@@ -81,6 +81,10 @@ class Connection(Handshake):
             if event is not None:
                 self._unit_offset = offset
                 return event
+            if buffer.need > len(buffer.data) - buffer.pos + buffer.held:
+                # A frame begins here of which octets are missing: no other way gets further.
+                self._unit_offset = offset
+                return signal if self._ending is None else self._end_of_octets(signal)
         while self._waiting_for is None:
             if self._stage is _FRAMES:
                 self._receive_frames(events)

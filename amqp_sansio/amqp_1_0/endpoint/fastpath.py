@@ -101,10 +101,9 @@ class FastPath:
         if plain != PLAIN or size > most:
             return None
         if size > left:
-            if size > left + buffer.held:
+            # A frame that straddles two arrivals is put together once it is whole.
+            if not buffer.want(size):
                 return None
-            # A frame that straddles two arrivals is whole now: put it together.
-            buffer.want(size)
             data = buffer.data
             pos = buffer.pos
         end = pos + size
