@@ -6,11 +6,10 @@ and method records; this package has the parts that all versions share.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ._checking import TYPE_CHECKING
 from ._compiled import COMPILED
 from ._version import __version__
-from .endpoint import CloseHint, Endpoint, Role, Side
+from .endpoint import CloseHint, Role, Side
 from .errors import (
     AmqpError,
     AnswerTimeout,
@@ -56,6 +55,7 @@ from .negotiation import Acceptor, Refused
 from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version, version_of
 
 if TYPE_CHECKING:
+    from .endpoint import Endpoint
     from .observer import Observed, Observer, Skipped
     from .observer import Violation as Violation
 
@@ -68,6 +68,10 @@ def __getattr__(name: str) -> object:
         from . import observer
 
         return getattr(observer, name)
+    if name == "Endpoint":
+        from .endpoint import Endpoint
+
+        return Endpoint
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

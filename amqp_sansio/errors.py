@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any
 
+from ._checking import TYPE_CHECKING
 from .printing import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from ._ground.close_report import CloseReport
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar, cast
 
+from ._checking import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 from ._ground.close_report import NO_INFO
 from ._ground.close_report import By as By
 from ._ground.close_report import CloseReport as CloseReport
@@ -14,6 +14,7 @@ from .errors import AmqpError, EndpointClosed, LocalProtocolError, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any, Final, Literal
 
     from .sasl import Credentials
 

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
 
+from ._checking import TYPE_CHECKING
 from ._ground.record import record
 from .errors import LimitExceeded
 from .events import NEED_DATA, Signal
@@ -15,6 +15,8 @@ from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, HEADER_SIZE, Ve
 from .versions import version_of as version_of
 
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from typing_extensions import Buffer
 
     from .endpoint import Endpoint

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ._core.snapshot import Laid
-from ._ground.frame_head import FrameHead
 from ._ground.invariants import ensure
 from ._ground.layouts import OBSERVER
 from ._watching.holders import Consumer, Holder
@@ -538,6 +537,14 @@ class Observer(Laid):
         self._scouts = {}
 
 
+class FrameHead(NamedTuple):
+    """A frame's name, its whole size in octets, and its place: frames of one unit have the same one."""
+
+    name: str
+    size: int
+    place: tuple[int, ...]
+
+
 def frame_head(octets: bytes, version: Version) -> FrameHead | None:
     """Return the head of the frame, or of the protocol header, that begins with `octets`; twelve of them are enough.
 
@@ -556,7 +563,8 @@ def frame_head(octets: bytes, version: Version) -> FrameHead | None:
         from .amqp_0_10.codec.frames import head
     else:
         from ._classic.codec.frames import head
-    return head(octets)
+    found = head(octets)
+    return FrameHead(*found) if found else None
 
 
 def _joins(one: _Arrival, other: _Arrival) -> bool:

@@ -6,7 +6,11 @@ Every text that the library shows to people passes through here: error messages,
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+
+from ._checking import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Final
 
 
 class _Escapes(dict[int, str]):

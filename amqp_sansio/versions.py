@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Final
+
+from ._checking import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Final
 
 
 class Version(Enum):

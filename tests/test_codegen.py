@@ -139,11 +139,14 @@ def test_generated_code_does_what_its_fields_say() -> None:
         Field("", "shortstr"),
         Field("d", "table"),
     ]
-    out = Module("Made up.", "amqp_sansio._classic.codec.")
+    out = Module("Made up.", ".")
     out.typing("Final")
     method = Method("test.table", 7, 9, tuple(fields), frozenset({"client"}))
     emit_methods(out, {"test.table": method})
-    namespace: dict[str, Any] = {}
+    namespace: dict[str, Any] = {
+        "__name__": "amqp_sansio._classic.codec.made_up",
+        "__package__": "amqp_sansio._classic.codec",
+    }
     exec(compile(out.text(), "made-up", "exec"), namespace)
     made = namespace["TestTable"]
     rules = RABBIT

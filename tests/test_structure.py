@@ -358,11 +358,11 @@ def test_rooms_import_from_their_left_only(engine: str) -> None:
 
 
 DOWNWARD: Final = (
-    {"_compiled", "_version", "printing"},
+    {"_checking", "_compiled", "_sides", "_version", "printing"},
     {"_ground"},
     {"versions", "limits", "errors", "metrics"},
     {"sasl", "uri", "websocket"},
-    {"events", "endpoint"},
+    {"events", "_interface", "endpoint"},
     {"_core"},
     {"_watching"},
     {"_classic"},

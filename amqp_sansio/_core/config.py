@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .. import sasl
+from .._checking import TYPE_CHECKING
 from ..endpoint import Side
 from ..errors import AmqpError
 

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
+from .._checking import TYPE_CHECKING, Generic, Protocol, TypeVar
 from .._ground.invariants import ensure
 from .._ground.receive_buffer import ReceiveBuffer
 from .._ground.timers import Clock, Timers
@@ -33,7 +33,7 @@ from .hints import header_numbers as header_numbers
 from .send_buffer import SendBuffer
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Any, ClassVar, Final, Self
 
     from typing_extensions import Buffer
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from .._checking import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from enum import Enum
+    from typing import Final
 
 LOGIN_FAILED: Final = "the user doesn't exist, the password is wrong, or the mechanism isn't allowed"
 HUNG_UP: Final = {

@@ -7,9 +7,8 @@ has answered. `Limits.sasl_rounds` bounds the challenges of both.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
-
 from .. import sasl
+from .._checking import TYPE_CHECKING, Protocol, TypeVar
 from ..errors import LocalProtocolError, RemoteProtocolError
 from ..events import AuthenticationRequested, By, CloseReport, ScramKeysRequested
 from .connection import BaseConfig, BaseConnection
@@ -17,6 +16,7 @@ from .violation import SILENT, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Final
 
     from ..endpoint import CloseHint, Role
     from ..sasl import ClientMechanism, MechanismRegistry, SaslState, ScramKeys, ServerMechanism, ServerStep

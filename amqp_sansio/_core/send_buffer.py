@@ -7,14 +7,14 @@ pause, by an event; at `_low` they may go on; above `hard` a command is refused 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
+from .._checking import TYPE_CHECKING
 from .._ground.invariants import ensure
 from ..errors import LimitExceeded
 from ..events import SendPaused, SendResumed
 
 if TYPE_CHECKING:
     from collections import deque
+    from typing import Final
 
     from ..events import Event
     from ..limits import Limits

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
+from .._checking import TYPE_CHECKING
 from ..errors import LocalProtocolError
+
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 
 class Slotted:

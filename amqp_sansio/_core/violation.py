@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Final
 
+from .._checking import TYPE_CHECKING
 from ..errors import Scope
 from ..printing import printable
+
+if TYPE_CHECKING:
+    from typing import Final
 
 SILENT: Final = 0
 """The code of a violation that is answered by closing the socket without a word."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from .._checking import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, Final
 
 _T = TypeVar("_T", str, bytes)
 _K = TypeVar("_K")

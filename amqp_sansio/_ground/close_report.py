@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import Enum
-from typing import Any, Final
 
+from .._checking import TYPE_CHECKING, Any
 from ..printing import printable
 from .record import record
+
+if TYPE_CHECKING:
+    from typing import Final
 
 
 class By(Enum):

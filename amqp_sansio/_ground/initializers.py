@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
+from .._checking import TYPE_CHECKING
 from ..printing import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Final
 
 INITIALIZERS: Final[dict[str, Callable[..., Callable[..., None]]]] = {}
 

@@ -8,7 +8,10 @@ of the rule.
 
 from __future__ import annotations
 
-from typing import Final
+from .._checking import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Final
 
 _SHOWN: Final = 400
 """Characters that are shown of what was found."""

@@ -4,25 +4,28 @@
 
 from __future__ import annotations
 
-from typing import Final
+from .._checking import TYPE_CHECKING
 
-CLASSIC: Final = 4078366641
+if TYPE_CHECKING:
+    from typing import Final
+
+CLASSIC: Final = 1952021543
 """A connection of 0-8 or 0-9-1."""
-AMQP_0_10: Final = 2295378451
+AMQP_0_10: Final = 2083531314
 """A connection of 0-10."""
-AMQP_1_0: Final = 2410795431
+AMQP_1_0: Final = 3975833438
 """A connection of 1.0."""
-SESSION_0_10: Final = 3779188999
+SESSION_0_10: Final = 1863746265
 """The state of a detached session of 0-10."""
-OBSERVER: Final = 2298038467
+OBSERVER: Final = 1958327374
 """An observer of any version."""
-LIFECYCLE: Final = 24037419
+LIFECYCLE: Final = 2251757
 """A lifecycle of messages."""
-REPLAY: Final = 13013231
+REPLAY: Final = 88868953
 """A replay of a flow into tables."""
-REASSEMBLER: Final = 2446363818
+REASSEMBLER: Final = 1711353567
 """A reassembler of TCP streams."""
-BROKER: Final = 4026003596
+BROKER: Final = 2426935130
 """A broker with its clients."""
 
 __all__ = [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from .._checking import TYPE_CHECKING
 from .invariants import ensure
+
+if TYPE_CHECKING:
+    from typing import Final
 
 _SMALL: Final = 512
 """Arrivals of fewer octets are collected."""

@@ -13,13 +13,13 @@ isn't there yet is made by `general_initializer`, which is slower and does the s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
-
+from .._checking import TYPE_CHECKING, TypeVar
 from ..printing import printable
 from .initializers import INITIALIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, Final
 
     from typing_extensions import dataclass_transform
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from .._checking import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Final
 
 MASK: Final = 0xFFFF_FFFF
 HALF: Final = 0x8000_0000

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import TypeVar
+
+from .._checking import TypeVar
 
 _S = TypeVar("_S", bound=Enum)
 _I = TypeVar("_I", bound=Enum)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from .._checking import TYPE_CHECKING
 from ..events import Abandoned
 
 if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Collection
+    from typing import Any
 
     from ..errors import AmqpError, EndpointClosed
     from ..events import CloseReport, Event, Pending

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
+from .._checking import TYPE_CHECKING, Generic, Protocol, TypeVar
 from .._compiled import COMPILED
 from .._ground.invariants import ensure
 from .._ground.record import record
@@ -20,6 +20,7 @@ if TYPE_CHECKING or COMPILED:
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any, ClassVar, Final, TypeAlias
 
     from ..endpoint import Side
     from ..limits import Limits

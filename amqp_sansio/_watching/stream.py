@@ -5,14 +5,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
+from .._checking import TYPE_CHECKING, Generic, Protocol, TypeVar
 from .._ground.invariants import ensure
 from .._ground.receive_buffer import ReceiveBuffer
 from ..endpoint import Side
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Final
 
 AT_HEADER: Final = 0
 """The first octets are a protocol header."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
 
+from .._checking import TYPE_CHECKING
 from .codec.dialect import Dialect
 from .codec.message import Headers, Message
 from .codec.message_fields import ObservedCommand
@@ -13,6 +13,8 @@ from .codec.sequence_set import SequenceSet
 from .codec.types import Map
 
 if TYPE_CHECKING:
+    from typing import Final
+
     from . import spec as spec
     from .endpoint.config import Config
     from .endpoint.connection import Connection

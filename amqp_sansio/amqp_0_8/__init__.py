@@ -5,8 +5,7 @@ The machine is shared with the other classic version; method numbers, arguments 
 
 from __future__ import annotations
 
-from typing import ClassVar
-
+from .._checking import TYPE_CHECKING
 from .._classic.codec.dialect import Dialect, get_dialect
 from .._classic.codec.methods_0_8 import BasicProperties
 from .._classic.codec.table import FieldValue, Table
@@ -34,6 +33,9 @@ from .._classic.endpoint.events import (
 )
 from ..versions import AMQP_0_8, Version
 from . import spec
+
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 
 class Connection(_Connection):

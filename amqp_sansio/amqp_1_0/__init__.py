@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
 
+from .._checking import TYPE_CHECKING
 from .codec.composite import DeliveryState
 from .codec.message import AmqpSequence, AmqpValue, Data, Message
 from .codec.performatives import Accepted, Error, Header, Modified, Properties, Rejected, Released, Source, Target
 from .codec.values import Described, Symbol, Timestamp
 
 if TYPE_CHECKING:
+    from typing import Final
+
     from . import spec as spec
     from .endpoint.config import Config
     from .endpoint.connection import Connection

@@ -30,8 +30,7 @@ for each connection.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from .._checking import TYPE_CHECKING
 from ._base import ClientMechanism, SaslError, SaslState
 from ._client import AmqPlain, Anonymous, ClaimsBased, External, Plain, choose
 from ._registry import MECHANISMS, MechanismRegistry, ServerTerms, client_mechanisms, server_mechanism

@@ -5,13 +5,12 @@ RFC 4422 section 3 describes the exchange.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
+from .._checking import TYPE_CHECKING
 from .._ground.record import record
 from ..errors import AmqpError
 
 if TYPE_CHECKING:
-    from typing import ClassVar, Protocol
+    from typing import ClassVar, Final, Protocol
 else:
     # Nobody asks whether a value keeps it: what a Protocol does for that makes each mechanism twice as dear to define.
     Protocol = object

@@ -7,8 +7,8 @@ RFC. Those of tokens and SCRAM are imported when somebody names them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+from .._checking import TYPE_CHECKING
 from .._ground.record import record
 from ._base import FINISHED, SCRAM_DIGESTS, ClientMechanism, SaslError, SaslState, encode_text
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
+from .._checking import TYPE_CHECKING
 from .._ground.record import record
 from ._base import SCRAM_DIGESTS, SaslError
 from ._client import CLIENT_MAKERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import ClassVar, TypeAlias
+    from typing import ClassVar, Final, TypeAlias
 
     from ._base import ClientMechanism
     from ._steps import ServerMechanism

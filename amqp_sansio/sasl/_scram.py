@@ -6,8 +6,7 @@ costs as much as this package.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from .._checking import TYPE_CHECKING
 from .._ground.record import record
 from ._base import (
     FINISHED,

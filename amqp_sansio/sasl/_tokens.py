@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from .._checking import TYPE_CHECKING
 from .._ground.record import record
 from ._base import ClientMechanism, SaslError, SaslState, encode_text, escape_name
 

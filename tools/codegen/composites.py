@@ -144,8 +144,7 @@ def generate(folder: Path = FACTS) -> dict[str, str]:
     out = ['"""The composite types of AMQP 1.0: frame bodies, delivery states, termini, header and properties."""']
     out += ["", "# Generated; edit the generator (tools/codegen)."]
     out += ["", "from __future__ import annotations", ""]
-    out += ["from typing import TYPE_CHECKING, Any, ClassVar, Final", ""]
-    out += ["from ..._compiled import COMPILED"]
+    out += ["from ..._checking import TYPE_CHECKING", "from ..._compiled import COMPILED"]
     out += imported(".composite", BASE_NAMES)
     out += imported(".decode", ["COMPOSITES", "read_uuid"])
     out += imported(".faults", ["WRITE_FAULTS"])
@@ -154,8 +153,8 @@ def generate(folder: Path = FACTS) -> dict[str, str]:
     out += imported(".octets", [name for name in OCTET_NAMES if name in used or name == "TIMESTAMP"])
     out += imported(".types", ["Symbol", "Timestamp"])
     out += ["", "if TYPE_CHECKING or COMPILED:", "    from ..._compiled import maker, scan_list", ""]
-    out += ["if TYPE_CHECKING:", "    from collections.abc import Sequence"]
-    out += ["    from datetime import datetime", "    from uuid import UUID", ""]
+    out += ["if TYPE_CHECKING:", "    from collections.abc import Sequence", "    from datetime import datetime"]
+    out += ["    from typing import Any, ClassVar, Final", "    from uuid import UUID", ""]
     out += ["    from .types import AmqpMap, Described", ""]
     out += ['SESSION_END: Final = Symbol("session-end")', *code]
     out += ["", "", "ACCEPTED: Final = Accepted()"]

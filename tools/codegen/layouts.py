@@ -50,7 +50,10 @@ HEAD: Final = '''"""The layout numbers of pickled states: they change with the s
 
 from __future__ import annotations
 
-from typing import Final
+from .._checking import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Final
 
 '''
 

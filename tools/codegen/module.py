@@ -17,6 +17,7 @@ class Module:
         self._imports: dict[str, set[str]] = {}
         self._typing: set[str] = set()
         self._helpers: dict[str, str] = {}
+        self.need_from(f"..{package}_checking", "TYPE_CHECKING")
         self._has_tables = False
         self._scans: tuple[str, ...] = ()
         self.lines: list[str] = []
@@ -75,8 +76,7 @@ class Module:
         out += ["", "from __future__ import annotations", ""]
         if any(value.startswith("Struct") for value in self._helpers.values()):
             out.append("from struct import Struct")
-        names = sorted(self._typing | {"TYPE_CHECKING"}, key=import_order)
-        out += [f"from typing import {', '.join(names)}", ""]
+            out.append("")
         for module in sorted(self._imports, key=module_order):
             found = self._imports[module]
             plain = [name for name in found if " as " not in name]
@@ -87,12 +87,13 @@ class Module:
             out += ["", "if TYPE_CHECKING or COMPILED:"]
             out.append(f"    from ..{self._package}_compiled import {', '.join(self._scans)}")
         out += ["", "if TYPE_CHECKING:"]
+        typing = f"    from typing import {', '.join(sorted(self._typing, key=import_order))}"
         if self._has_tables:
-            out += ["    from collections.abc import Mapping", ""]
+            out += ["    from collections.abc import Mapping", typing, ""]
             out.append(f"    from {self._package}table import FieldValue, TableRules")
             out += ["", "    FieldTable = Mapping[str, FieldValue]"]
         else:
-            out.append(f"    from {self._package}table import TableRules")
+            out += [typing, "", f"    from {self._package}table import TableRules"]
         if self._helpers:
             out.append("")
             out += [f"{name}: Final = {value}" for name, value in sorted(self._helpers.items())]

@@ -47,8 +47,8 @@ def generate(folder: Path = FACTS) -> dict[str, str]:
 
 def _conditions(types: list[dict[str, Any]]) -> str:
     out = ['"""The error conditions, capabilities and choices that the specification of AMQP 1.0 names."""', ""]
-    out += [GENERATED, "", "from __future__ import annotations", "", "from typing import Final", ""]
-    out += ["from .types import Symbol"]
+    out += [GENERATED, "", "from __future__ import annotations", "", "from ..._checking import TYPE_CHECKING"]
+    out += ["from .types import Symbol", "", "if TYPE_CHECKING:", "    from typing import Final"]
     classes: list[str] = []
     for row in types:
         name, choices = row["restricted"], row["choices"]
@@ -92,7 +92,8 @@ def _sources(types: list[dict[str, Any]], composites: list[dict[str, Any]], kind
         while primitive[name] in restricts:
             primitive[name] = restricts[primitive[name]]
     out = ['"""The primitive types of restricted ones, and the composite types that a field may require."""', ""]
-    out += [GENERATED, "", "from __future__ import annotations", "", "from typing import Final", ""]
+    out += [GENERATED, "", "from __future__ import annotations", "", "from ..._checking import TYPE_CHECKING"]
+    out += ["", "if TYPE_CHECKING:", "    from typing import Final", ""]
     out += ["SOURCES: Final = {"]
     out += [f'    "{name}": "{primitive[name]}",' for name in sorted(primitive) if name in kinds]
     out += ["}", '"""The primitive type of each restricted one."""', "", "PROVIDERS: Final = {"]

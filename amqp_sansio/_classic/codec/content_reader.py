@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from struct import Struct
 from struct import error as StructError
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
+from ..._checking import TYPE_CHECKING, Any, Generic, TypeVar
 from ..._compiled import COMPILED
 from .frames import BODY, END, FRAME, GATHERED, HEADER, METHOD, OVERHEAD
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING or COMPILED:
     from ..._compiled import scan_content
 
 if TYPE_CHECKING:
+    from typing import ClassVar, Final
+
     from ..._ground.receive_buffer import ReceiveBuffer
     from ..._speedups import Unit  # pyright: ignore[reportMissingModuleSource]
 

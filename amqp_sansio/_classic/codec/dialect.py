@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
+from ..._checking import TYPE_CHECKING
 from ...versions import AMQP_0_8
 from .dialect_record import Dialect as Dialect
 
 if TYPE_CHECKING:
+    from typing import Final
+
     from ...versions import Version
 
 DIALECTS: Final = ("0-8", "0-8-rabbit", "0-8-qpid", "0-9-1", "0-9-1-rabbit", "0-9-1-qpid")

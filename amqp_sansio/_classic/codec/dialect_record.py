@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final
 
+from ..._checking import TYPE_CHECKING
 from ...errors import CodecError
 from ...versions import AMQP_0_8, Version
 from .violation import COMMAND_INVALID
 
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from ...endpoint import Side
     from .method import Method
     from .properties import Properties

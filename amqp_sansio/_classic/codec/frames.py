@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from struct import Struct
-from typing import Final
 
-from ..._ground.frame_head import FrameHead
+from ..._checking import TYPE_CHECKING
 from ..._ground.receive_buffer import ReceiveBuffer
 from ...versions import AMQP_0_8, Version
 from .violation import FRAME_ERROR, SILENT, Violation
+
+if TYPE_CHECKING:
+    from typing import Final
 
 METHOD: Final = 1
 HEADER: Final = 2
@@ -36,12 +38,15 @@ RARE: Final = {OOB_METHOD: "oob-method", OOB_HEADER: "oob-header", OOB_BODY: "oo
 NAMES: Final = {METHOD: "method", HEADER: "content header", BODY: "content body", HEARTBEAT: "heartbeat"}
 
 
-def head(data: bytes) -> FrameHead | None:
-    """The head of the frame that begins here; None: it is none of both versions, or more octets are needed."""
+def head(data: bytes) -> tuple[str, int, tuple[int, ...]] | None:
+    """Name, size and place (`observer.FrameHead`) of the frame that begins here.
+
+    None: it is none of both versions, or more octets are needed.
+    """
     if len(data) < OVERHEAD or data[0] not in NAMES:
         return None
     kind, channel, size = FRAME.unpack_from(data)
-    return FrameHead(NAMES[kind], size + OVERHEAD, (channel,))
+    return NAMES[kind], size + OVERHEAD, (channel,)
 
 
 Frame = tuple[int, int, bytes, int, int]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from itertools import product
 from struct import Struct
 from struct import error as StructError
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
 
+from ..._checking import TYPE_CHECKING, TypeVar, cast
 from ...endpoint import Side
 from ...errors import CodecError
 from .table import EMPTY, Table, encode_table
@@ -15,6 +15,8 @@ from .table_encode import OCTET as OCTET
 from .table_rules import syntax_error
 
 if TYPE_CHECKING:
+    from typing import Any, ClassVar, Final, Generic
+
     from .table import FieldValue, TableRules
 
 M = TypeVar("M", bound="Method")

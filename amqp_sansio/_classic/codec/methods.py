@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final
 
+from ..._checking import TYPE_CHECKING
 from ..._compiled import COMPILED
 from .method import (
     BITS,
@@ -30,6 +30,7 @@ if TYPE_CHECKING or COMPILED:
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any, Final
 
     from .table import FieldValue, TableRules
 

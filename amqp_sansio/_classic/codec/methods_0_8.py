@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final
 
+from ..._checking import TYPE_CHECKING
 from ...versions import AMQP_0_8
 from .dialect_record import Dialect
 from .method import (
@@ -82,6 +82,7 @@ from .table import SPEC_0_8 as SPEC_0_8_TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any, Final
 
     from .table import FieldValue, TableRules
 

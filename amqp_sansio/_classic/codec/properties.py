@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast
 
+from ..._checking import TYPE_CHECKING, TypeVar, cast
 from ...errors import CodecError
 from .method import hashable, read_field, write_field
 from .table import check_tables
@@ -12,7 +12,7 @@ from .table_rules import syntax_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Self
+    from typing import Any, ClassVar, Final, Self
 
     from .table import TableRules
 

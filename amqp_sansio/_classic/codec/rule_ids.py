@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from ..._checking import TYPE_CHECKING
 from ...versions import AMQP_0_8, Version
+
+if TYPE_CHECKING:
+    from typing import Final
 
 IN_0_8: Final = {
     "basic.consume/tag-channel-scope": "domain/consumer-tag.channel-scope",

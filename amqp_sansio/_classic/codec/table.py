@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from struct import Struct
 from struct import error as StructError
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol, cast
 
+from ..._checking import TYPE_CHECKING, Protocol, cast
 from ..._compiled import COMPILED
 from ...errors import CodecError
 from .table_encode import check_names, encode_table
@@ -25,6 +25,9 @@ from .table_rules import (
     syntax_error,
 )
 from .violation import SYNTAX_ERROR
+
+if TYPE_CHECKING:
+    from typing import ClassVar, Final
 
 if TYPE_CHECKING or COMPILED:
     from ..._compiled import scan_table

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from struct import Struct
 from struct import error as StructError
-from typing import Any, Final
 
+from ..._checking import TYPE_CHECKING
 from .table_rules import FieldValue, TableOctets, TableRules, Timestamp, Typed, name_fault, syntax_error, write_decimal
+
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 _LENGTH: Final = Struct(">I").pack
 _TAG_LENGTH: Final = Struct(">BI").pack

@@ -7,8 +7,8 @@ those two and the implementations disagree, the rules of each dialect say whom i
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ..._checking import TYPE_CHECKING, Any
 from ..._ground.record import record
 from ...errors import CodecError
 from .violation import SYNTAX_ERROR
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
     from decimal import Decimal
+    from typing import Final, TypeAlias
 
 FieldValue: TypeAlias = Any
 """A decoded value: bool, int, float, str, bytes, Decimal, Timestamp, None, Table, or a list."""

@@ -6,14 +6,16 @@ The codes are those of 0-9-1 section 1.2 and of the 0-8 constants; where a versi
 
 from __future__ import annotations
 
-from typing import Final
-
+from ..._checking import TYPE_CHECKING
 from ..._core.violation import SILENT as SILENT
 from ..._core.violation import Violation as Violation
 from ..._ground.record import record
 from ...errors import LocalProtocolError, Scope
 from ...versions import AMQP_0_8, Version
 from .rule_ids import rule_id
+
+if TYPE_CHECKING:
+    from typing import Final
 
 CONTENT_TOO_LARGE: Final = 311
 ACCESS_REFUSED: Final = 403

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from operator import attrgetter
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, overload
 from zlib import crc32
 
+from ..._checking import TYPE_CHECKING, Protocol, TypeVar, overload
 from ..._core.connection import ERROR
 from ..._watching.ends import failed, tell_abandoned
 from ...endpoint import Side
@@ -38,6 +38,7 @@ from .outgoing import method_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any, Final
 
     from ...events import Accepted, Rejected, Released
     from ..codec.method import Method

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
 
+from ..._checking import TYPE_CHECKING
 from ..._core.config import check_login, check_ranges, check_written
 from ..._ground.record import record
 from ...endpoint import Side
@@ -17,6 +17,8 @@ from ..model.connection import MIN_FRAME_MAX
 from ..model.values import check_vhost
 
 if TYPE_CHECKING:
+    from typing import Final
+
     from ...sasl import ClientMechanism, MechanismRegistry
     from ..codec.dialect import Dialect
     from ..codec.table import FieldValue

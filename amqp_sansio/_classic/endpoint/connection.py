@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
 from zlib import crc32
 
+from ..._checking import TYPE_CHECKING, cast
 from ..._ground import layouts
 from ..._ground.free_numbers import FreeNumbers
 from ...endpoint import CloseHint, Role, Side
@@ -43,6 +43,7 @@ from .outgoing import merged_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any, ClassVar
 
     from ...events import Event
     from ...limits import Limits

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
-
+from ..._checking import TYPE_CHECKING, Generic, TypeVar
 from ..._ground.record import record
 from ...events import DeliveryReceived, Event
 from ..codec.method import Method
@@ -11,6 +10,7 @@ from ..codec.methods import BasicProperties
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, ClassVar
 
     from ...events import Pending
     from ..codec.properties import Properties

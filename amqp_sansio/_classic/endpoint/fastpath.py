@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from struct import Struct
 from struct import error as StructError
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
+from ..._checking import TYPE_CHECKING, cast
 from ..._compiled import COMPILED
 from ...errors import CodecError
 from ...events import NEED_DATA, Settled
@@ -30,10 +30,9 @@ if TYPE_CHECKING or COMPILED:
     from ..._compiled import maker, scan_content
     from ..codec.makers import UNREAD
 
-    MAKERS: Final = UNREAD, None, maker(Delivery, (*Delivery.__match_args__, "properties"), ()), None
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any, ClassVar, Final
 
     from ..._ground.receive_buffer import ReceiveBuffer
     from ...events import Event, Pending, Signal
@@ -42,6 +41,9 @@ if TYPE_CHECKING:
     from ..model.channel_state import ChannelState
     from .config import Config
     from .outgoing import Outgoing
+
+if TYPE_CHECKING or COMPILED:
+    MAKERS: Final = UNREAD, None, maker(Delivery, (*Delivery.__match_args__, "properties"), ()), None
 
 _new: Final = object.__new__
 _properties_of: Final = BasicProperties.from_wire

@@ -11,9 +11,9 @@ those of the minimum until tune-ok; the heartbeat begins with it.
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from ... import sasl
+from ..._checking import TYPE_CHECKING
 from ..._core.connection import ERROR, PRODUCT, header_numbers
 from ..._core.sasl_exchange import AUTHENTICATION, SaslExchange, ServerLogin
 from ..._core.violation import refuse
@@ -36,6 +36,7 @@ from .outgoing import Outgoing, merged_report, method_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any, ClassVar, Final, TypeAlias
 
     from ..codec import methods_0_8, methods_0_9_1
     from ..codec.dialect import Dialect

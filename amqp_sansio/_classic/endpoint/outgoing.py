@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
-
+from ..._checking import TYPE_CHECKING, TypeVar
 from ..._core.connection import ERROR
 from ...errors import CodecError, LimitExceeded, LocalProtocolError
 from ...events import CloseReport, Settled

@@ -5,12 +5,13 @@ Real brokers grant every ticket and check none, so this binds the dialect of the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
-
+from ..._checking import TYPE_CHECKING
 from ...errors import Scope
 from ..codec.violation import ACCESS_REFUSED, NOT_ALLOWED, Violation
 
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from ..codec.method import Method
     from .channel_state import ChannelState
 

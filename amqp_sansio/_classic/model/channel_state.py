@@ -30,9 +30,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
+from ..._checking import TYPE_CHECKING, Any
 from ..._ground.invariants import ensure
 from ...errors import Scope
 from ...events import Accepted, Rejected, Released
@@ -41,6 +41,8 @@ from .states import CONTENT, Content, ContentInput, Mode
 from .states import Channel as State
 
 if TYPE_CHECKING:
+    from typing import Final
+
     from ...limits import Limits
     from ...versions import Version
     from ..codec.method import Method

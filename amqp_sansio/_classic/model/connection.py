@@ -16,8 +16,7 @@ Sections of 0-9-1: 2.2.4 (life-cycle), 2.3.7 (closing), 4.2.3 (channels), 4.2.6 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
+from ..._checking import TYPE_CHECKING
 from ..._ground.invariants import ensure
 from ...endpoint import Side
 from ...errors import Scope
@@ -60,6 +59,8 @@ from .states import (
 from .values import check_values, disregarded
 
 if TYPE_CHECKING:
+    from typing import Final
+
     from ...limits import Limits
     from ..codec.dialect import Dialect
     from ..codec.method import Method

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from ..._checking import TYPE_CHECKING
 from ..._core.hints import LOGIN_FAILED
 from ..._core.hints import of_first_octets as of_first_octets
 from ..._core.hints import of_state as of_state
+
+if TYPE_CHECKING:
+    from typing import Final
 
 LOOKED_AT: Final = 5
 """How many first octets tell what a stream is."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from ..._checking import TYPE_CHECKING
 from ...errors import CodecError
 from ...versions import AMQP_0_8
 from ..codec.dialect import get_dialect

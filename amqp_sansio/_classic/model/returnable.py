@@ -7,7 +7,11 @@ The server routes the publishes of a channel in their order, so of those that ar
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Final, TypeAlias
+
+from ..._checking import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, Final, TypeAlias
 
 Key: TypeAlias = "tuple[Any, ...]"
 """The part of a publish that a return repeats: exchange, routing key, and what identifies the body."""

@@ -39,9 +39,11 @@ or virtual host so, though 2.2.4 forbids it), and the client's channel frames af
 
 from __future__ import annotations
 
-from typing import Final, TypeVar
-
+from ..._checking import TYPE_CHECKING, TypeVar
 from ..._ground.state_table import Table, TableEnum
+
+if TYPE_CHECKING:
+    from typing import Final
 
 
 class Connection(TableEnum):

@@ -8,13 +8,15 @@ left out.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
 
+from ..._checking import TYPE_CHECKING
 from ...errors import Scope
 from ...versions import AMQP_0_8, Version
 from ..codec.violation import ACCESS_REFUSED, NOT_IMPLEMENTED, SYNTAX_ERROR, Violation
 
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from ..codec.dialect import Dialect
     from ..codec.method import Method
 

@@ -5,12 +5,12 @@ One is under way at most on each channel and track (part 1 section 4.4.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
+from ..._checking import TYPE_CHECKING
 from .frames import BEGINS, FIRST_FRAME, FIRST_SEGMENT, LAST_FRAME, LAST_SEGMENT, SEGMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Final
 
 _SMALL: Final = 512
 """Pieces of fewer octets share an object."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from ..._checking import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Final
 
 EXPLICIT: Final = 0
 """accept-mode explicit: whoever gets a message says so (class 4, accept-mode)."""

@@ -11,8 +11,8 @@ those whose absence has a plain meaning. An end writes them itself, in every dia
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
+from ..._checking import TYPE_CHECKING, TypeVar
 from .field_types import XID_FORMS
 from .records import (
     ConnectionStartOk,
@@ -28,6 +28,7 @@ from .records import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import ClassVar, Final
 
     from .record import Command
     from .structs import Struct

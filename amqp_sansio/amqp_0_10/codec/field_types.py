@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 from itertools import product
 from struct import Struct as _Struct
-from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ..._checking import TYPE_CHECKING, TypeVar
 from ...errors import CodecError
 from .sequence_set import ByteRanges, SequenceSet
 from .structs import Struct, decode_struct
@@ -15,6 +15,7 @@ from .values import CODES, fault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any, Final
     from uuid import UUID
 
 _S = TypeVar("_S", bound=Struct)

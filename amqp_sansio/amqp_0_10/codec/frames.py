@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import Struct
-from typing import Final
 
-from ..._ground.frame_head import FrameHead
+from ..._checking import TYPE_CHECKING
 from ...errors import CodecError
+
+if TYPE_CHECKING:
+    from typing import Final
 
 PROTOCOL_HEADER: Final = b"AMQP\x01\x01\x00\x0a"
 PROTOCOL_HEADER_SIZE: Final = 8
@@ -105,12 +107,14 @@ def malformed(flags: int, kind: int, size: int, spare: int, track: int, tail: in
     return "wire/frame-reserved-zero", text
 
 
-def head(data: bytes) -> FrameHead | None:
-    """The head of the frame that begins here; None: it is none, or more octets are needed.
+def head(data: bytes) -> tuple[str, int, tuple[int, ...]] | None:
+    """Name, size and place (`observer.FrameHead`) of the frame that begins here.
+
+    None: it is none, or more octets are needed.
 
     The frames of an assembly are on one track of one channel (part 1 section 4.4.2).
     """
     if len(data) < FRAME_HEADER_SIZE or data[1] >= len(SEGMENTS):
         return None
     _, kind, size, _, track, channel, _ = FRAME.unpack_from(data)
-    return FrameHead(f"{SEGMENTS[kind]} segment", max(size, FRAME_HEADER_SIZE), (track & 15, channel))
+    return f"{SEGMENTS[kind]} segment", max(size, FRAME_HEADER_SIZE), (track & 15, channel)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
-
+from ..._checking import TYPE_CHECKING, TypeVar
 from .message_fields import Headers
 from .record import encode_headers
 from .records import DeliveryProperties, MessageProperties
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from .structs import Struct
     from .values import Struct32
 

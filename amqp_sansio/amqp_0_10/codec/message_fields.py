@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
-
+from ..._checking import TYPE_CHECKING
 from ..._ground.record import record
 from ..._watching.observation import Observed
 from .record import headers_by_code
@@ -13,6 +12,7 @@ from .types import Map
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any, Final
     from uuid import UUID
 
     from .values import Struct32

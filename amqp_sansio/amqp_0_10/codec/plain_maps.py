@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from struct import Struct
 from struct import error as StructError
-from typing import Any, Final
+
+from ..._checking import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 _STR16: Final = 0x95
 _INT64: Final = 0x31

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from struct import Struct as _Form
 from struct import error as StructError
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
+from ..._checking import TYPE_CHECKING, Generic, TypeVar
 from ...errors import CodecError
 from .structs import SIZE_AND_CODE, STRUCTS, UNWRITABLE, Struct
 from .types import encode_struct32
@@ -16,6 +16,7 @@ from .values import Struct32, fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import ClassVar, Final
 
 _R_co = TypeVar("_R_co", covariant=True)
 

@@ -7,8 +7,8 @@ Generated: edit the generator (tools/codegen/amqp_0_10.py) instead.
 from __future__ import annotations
 
 from struct import Struct as _Struct
-from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from ..._checking import TYPE_CHECKING
 from .field_types import (
     BITS,
     OCTETS,
@@ -36,6 +36,7 @@ from .values import Datetime
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any, ClassVar, Self
     from uuid import UUID
 
     from .sequence_set import ByteRanges, SequenceSet

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from struct import Struct
-from typing import TYPE_CHECKING, ClassVar, Final
 
+from ..._checking import TYPE_CHECKING
 from ..._ground.serial import MASK, add, distance
 from ...errors import CodecError
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import ClassVar, Final, Self
 
 _WIDTH: Final = 8
 _FURTHEST: Final = 0x7FFF_FFFF

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from struct import Struct as _Form
 from struct import error as StructError
-from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ..._checking import TYPE_CHECKING
 from ...errors import CodecError
 from .values import Struct32, fault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Self
+    from typing import Any, ClassVar, Final, Self
 
 UNWRITABLE: Final = (StructError, TypeError, AttributeError, OverflowError, ValueError)
 """Raised by `pack_fields` for a value that its field can't hold."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping
 from struct import Struct as _Form
 from struct import error as StructError
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
+from ..._checking import TYPE_CHECKING, Any, cast
 from ...errors import CodecError
 from .plain_maps import decode_plain, encode_plain
 from .structs import SIZE_AND_CODE, STRUCTS, Struct, decode_struct
@@ -20,6 +20,7 @@ from .values import CODES, NAMES, Datetime, Struct32, Typed, fault
 
 if TYPE_CHECKING:
     from decimal import Decimal
+    from typing import Final, TypeAlias
 
 NESTING: Final = 32
 ENTRIES: Final = 65_536

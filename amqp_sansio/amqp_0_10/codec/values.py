@@ -22,13 +22,13 @@ None void, UUID uuid, Datetime datetime, Decimal dec64, a mapping map, a list or
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
-
+from ..._checking import TYPE_CHECKING
 from ..._ground.record import record
 from ...errors import CodecError
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from typing import Any, Final
 
 
 class Datetime(int):

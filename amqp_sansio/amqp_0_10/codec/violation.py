@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Final
 
+from ..._checking import TYPE_CHECKING
 from ..._core.violation import SILENT as SILENT
 from ..._core.violation import Violation as Violation
 from ...errors import CodecError, LocalProtocolError, Scope
+
+if TYPE_CHECKING:
+    from typing import Final
 
 NORMAL: Final = 200
 CONNECTION_FORCED: Final = 320

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
-
+from ..._checking import TYPE_CHECKING, Protocol
 from ...endpoint import Side
 from ...errors import EndpointClosed
 from ..codec.frames import COMMAND, CONTROL, FRAME, FRAME_HEADER_SIZE, MIN_MAX_FRAME_SIZE, WHOLE, encode_assembly
@@ -12,6 +11,7 @@ from ..model.states import ATTACHMENT, Attachment, AttachmentInput
 if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Callable
+    from typing import Final
 
     from ..._core.send_buffer import SendBuffer
     from ..._ground.receive_buffer import ReceiveBuffer

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
-
+from ..._checking import TYPE_CHECKING
 from ..._ground import layouts
 from ..._ground.invariants import ensure
 from ...endpoint import Role
@@ -37,6 +36,8 @@ from .handshake import CLOSING, INPUTS, Handshake, name_in_class
 from .session import Sessions
 
 if TYPE_CHECKING:
+    from typing import ClassVar, Final
+
     from ..._ground.receive_buffer import ReceiveBuffer
     from ...events import CloseReport, Event
     from ...limits import Limits

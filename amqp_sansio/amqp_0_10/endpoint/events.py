@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ..._checking import TYPE_CHECKING
 from ..._ground.record import record
 from ...events import Closed, DeliveryReceived, Event, Opened, Pending
 from ..codec.message import Headers, Message

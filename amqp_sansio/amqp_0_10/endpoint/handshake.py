@@ -10,9 +10,8 @@ Frames have at most 4096 octets until tune-ok agrees on more.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
-
 from ... import sasl
+from ..._checking import TYPE_CHECKING
 from ..._core.connection import PRODUCT, header_numbers
 from ..._core.sasl_exchange import AUTHENTICATION, SaslExchange, ServerLogin
 from ..._core.violation import refuse
@@ -33,6 +32,7 @@ from .events import Redirected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, ClassVar, Final
 
     from ...sasl import ServerStep
     from ..codec.record import Control

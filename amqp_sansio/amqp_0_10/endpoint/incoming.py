@@ -6,8 +6,8 @@ Part 1 sections 3.2.3 and 4.4.
 from __future__ import annotations
 
 from struct import Struct as Layout
-from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ..._checking import TYPE_CHECKING
 from ..._ground.invariants import ensure
 from ..._ground.serial import distance
 from ...endpoint import Side
@@ -48,6 +48,7 @@ from .events import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
+    from typing import Any, ClassVar, Final
 
     from ...events import Event, Pending
     from ..codec.record import Command

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from itertools import islice
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ..._checking import TYPE_CHECKING, TypeVar
 from ..._ground.record import record
 from ..._watching.ends import tell_abandoned
 from ...endpoint import Side
@@ -30,6 +30,7 @@ from .session_state import Call
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any, Final
 
     from ..codec.message import Message
     from ..codec.record import Command

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeVar
-
+from ..._checking import TYPE_CHECKING, TypeVar
 from ..._ground.free_numbers import FreeNumbers
 from ..._ground.invariants import ensure
 from ...endpoint import Side
@@ -26,6 +25,8 @@ from .session_controls import Controls
 from .session_state import SessionState
 
 if TYPE_CHECKING:
+    from typing import Final
+
     from ...events import CloseReport, Pending
     from ..codec.record import Command, Control
     from ..codec.structs import Struct

@@ -12,8 +12,8 @@ by Opened or Resumed; and once `report` is set, only detached and the answer to 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ..._checking import TYPE_CHECKING
 from ..._core.violation import refuse
 from ..._ground.serial import add, distance
 from ..._watching.ends import failed, tell_abandoned
@@ -32,6 +32,7 @@ from .outgoing import Outgoing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any, ClassVar, Final
 
     from ..codec.record import Command, Control
     from .channel import Channel

@@ -23,8 +23,7 @@ Between two calls:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
+from ..._checking import TYPE_CHECKING
 from ..._core.snapshot import Laid
 from ..._ground.invariants import ensure
 from ..._ground.layouts import SESSION_0_10
@@ -44,6 +43,7 @@ from .events import CommandReceived, MessageBegun, MessageReceived
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Final
 
     from ...events import CloseReport, Event, Pending
     from ...limits import Limits

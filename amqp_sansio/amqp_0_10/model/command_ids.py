@@ -13,8 +13,8 @@ time between. What holds between two calls is said of each class.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Generic, TypeVar
 
+from ..._checking import Generic, TypeVar
 from ..._ground.invariants import ensure
 from ..._ground.serial import MASK, add, distance
 from ...errors import LimitExceeded, Scope

@@ -11,8 +11,8 @@ is executed (`grant`, `zero`, `set_mode`), sent (`take`), or for a message that 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
 
+from ..._checking import TYPE_CHECKING
 from ..._ground.brevity import trim
 from ..codec.choices import BYTE, CREDIT, INFINITE, MESSAGE, WINDOW
 from ..codec.violation import Violation, exception
@@ -20,6 +20,8 @@ from .execution import ILLEGAL_ARGUMENT, ILLEGAL_STATE, NOT_FOUND, RESOURCE_LIMI
 from .open_ids import OpenIds
 
 if TYPE_CHECKING:
+    from typing import Final
+
     from ..codec.sequence_set import SequenceSet
 
 NO_CREDIT: Final = "message.subscribe/zero-credit"

@@ -5,9 +5,11 @@ An exception ends the session and all that both ends know of it (part 1 section 
 
 from __future__ import annotations
 
-from typing import Final
-
+from ..._checking import TYPE_CHECKING
 from ...errors import AmqpError
+
+if TYPE_CHECKING:
+    from typing import Final
 
 UNAUTHORIZED_ACCESS: Final = 403
 NOT_FOUND: Final = 404

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, ClassVar, Final
 
+from ..._checking import TYPE_CHECKING
 from ..._ground.brevity import trim
 from ...endpoint import Side
 from ..codec import records
@@ -16,6 +16,8 @@ from ..codec.violation import Violation, exception
 from . import execution
 
 if TYPE_CHECKING:
+    from typing import ClassVar, Final
+
     from ..codec.record import Command
 
 _STAGING: Final = (records.FileOpen, records.FileOpenOk, records.FileStage)

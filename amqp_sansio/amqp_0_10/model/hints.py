@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from ..._checking import TYPE_CHECKING
 from ..._core.hints import HUNG_UP as IN_EVERY_VERSION
 from ..._core.hints import of_foreign
 from ..._core.hints import of_state as of_state
 from ...versions import version_of
+
+if TYPE_CHECKING:
+    from typing import Final
 
 LOOKED_AT: Final = 8
 """How many first octets tell what a stream is."""

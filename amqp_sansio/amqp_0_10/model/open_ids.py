@@ -8,12 +8,13 @@ one for each that is open.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, Final, TypeVar
 
+from ..._checking import TYPE_CHECKING, TypeVar
 from ..._ground.serial import HALF, MASK, distance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Final
 
     from ..codec.sequence_set import SequenceSet
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ..._checking import TYPE_CHECKING
 from ..codec.frames import MIN_MAX_FRAME_SIZE
 from ..codec.violation import SILENT, Violation
 

@@ -14,8 +14,8 @@ calls a branch is `current` only in mode DTX, but for halves that go on behind a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
+from ..._checking import TYPE_CHECKING
 from ..._ground.brevity import trim
 from ..._ground.serial import MASK
 from ..._ground.state_table import Table, TableEnum
@@ -31,6 +31,8 @@ from .open_ids import OpenIds
 from .transfers import WORK, SeenTransfers
 
 if TYPE_CHECKING:
+    from typing import Any, ClassVar, Final, TypeAlias
+
     from ..codec.record import Command
     from ..codec.sequence_set import SequenceSet
     from .transfers import Settling

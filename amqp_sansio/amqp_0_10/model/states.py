@@ -38,9 +38,11 @@ Guards that don't fit a table stand beside it, because they need numbers or the 
 
 from __future__ import annotations
 
-from typing import Final
-
+from ..._checking import TYPE_CHECKING
 from ..._ground.state_table import Table, TableEnum
+
+if TYPE_CHECKING:
+    from typing import Final
 
 
 class Connection(TableEnum):

@@ -13,8 +13,8 @@ of `aside`, or in none, and `put` is the number of those in `aside` and `deferre
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Final, TypeAlias
 
+from ..._checking import TYPE_CHECKING
 from ..._ground.brevity import trim
 from ..._ground.serial import add, distance, later
 from ..codec import records
@@ -25,6 +25,8 @@ from .open_ids import OpenIds
 from .states import TRANSFER, Transfer, TransferInput
 
 if TYPE_CHECKING:
+    from typing import Final, TypeAlias
+
     from ...events import Pending
 
 Settling: TypeAlias = "records.MessageAccept | records.MessageReject | records.MessageRelease"

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sized
-from typing import Any, ClassVar, Final, TypeVar, cast
 
+from ..._checking import TYPE_CHECKING, TypeVar, cast
 from ...errors import CodecError
 from .decode import COMPOSITES, ENTRIES, NESTING, Map, check_depth, read_code, read_counted, read_value, skip
 from .encode import (
@@ -27,6 +27,9 @@ from .octets import BOOLEANS, INT, READ_TWO_U32, READ_U32_TWO_U8
 from .odd import UNREAD, Odd, OddRecord, meant, placeholder, undescribed
 from .restricted import PROVIDERS, SOURCES
 from .types import AmqpMap, Array, Described, Symbol, Timestamp, UByte, UInt, ULong, UShort, token
+
+if TYPE_CHECKING:
+    from typing import Any, ClassVar, Final
 
 C = TypeVar("C", bound="Composite")
 

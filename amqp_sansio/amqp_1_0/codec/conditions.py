@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from ..._checking import TYPE_CHECKING
 from .types import Symbol
+
+if TYPE_CHECKING:
+    from typing import Final
 
 SENDER: Final = False
 """The role of a sender, in attach and disposition."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Self
+from ..._checking import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from decimal import Decimal
+    from typing import ClassVar, Self
 
 
 class _Decimal:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
+from ..._checking import TYPE_CHECKING, Any, Protocol, cast
 from ...errors import CodecError
 from .decimals import Decimal32, Decimal64, Decimal128
 from .encode import encode, encode_pairs
@@ -33,6 +33,7 @@ from .types import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Final, TypeAlias
     from uuid import UUID
 
 Pairs: TypeAlias = list[tuple[Any, Any]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from struct import Struct
-from typing import Any, Final, cast
 
+from ..._checking import TYPE_CHECKING, cast
 from .decimals import Decimal32, Decimal64, Decimal128
 from .faults import fault
 from .octets import BOOLEANS, PACK_F64, PACK_I64, PACK_U32
@@ -26,6 +26,9 @@ from .types import (
     ULong,
     UShort,
 )
+
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 _pack_code: Final = Struct(">B").pack
 _pack_i8: Final = Struct(">Bb").pack

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ..._checking import TYPE_CHECKING, Any
 from ..._compiled import COMPILED
 from .octets import (
     BINARY,
@@ -24,6 +24,9 @@ from .octets import (
     VALUES,
 )
 from .types import Int, Symbol, Timestamp, UInt, ULong
+
+if TYPE_CHECKING:
+    from typing import Final, TypeAlias
 
 if TYPE_CHECKING or COMPILED:
     from ..._compiled import scan_map

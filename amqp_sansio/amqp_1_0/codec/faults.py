@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from struct import error as StructError
-from typing import Final
 
+from ..._checking import TYPE_CHECKING
 from ...errors import CodecError
+
+if TYPE_CHECKING:
+    from typing import Final
 
 DECODE: Final = "amqp:decode-error"
 INVALID: Final = "amqp:invalid-field"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from struct import Struct
-from typing import Final
 
-from ..._ground.frame_head import FrameHead
+from ..._checking import TYPE_CHECKING
 from ..._ground.receive_buffer import ReceiveBuffer
 from .conditions import FRAMING_ERROR
 from .violation import Violation
+
+if TYPE_CHECKING:
+    from typing import Final
 
 AMQP_HEADER: Final = b"AMQP\x00\x01\x00\x00"
 TLS_HEADER: Final = b"AMQP\x02\x01\x00\x00"
@@ -103,9 +105,12 @@ def sasl_frame(body: bytes) -> bytes:
     return FRAME.pack(HEADER_SIZE + len(body), 2, SASL, 0) + body
 
 
-def head(data: bytes) -> FrameHead | None:
-    """The head of the frame that begins here; None: it is none, or more octets are needed."""
+def head(data: bytes) -> tuple[str, int, tuple[int, ...]] | None:
+    """Name, size and place (`observer.FrameHead`) of the frame that begins here.
+
+    None: it is none, or more octets are needed.
+    """
     if len(data) < HEADER_SIZE or data[5] not in (AMQP, SASL):
         return None
     size, _, kind, channel = FRAME.unpack_from(data)
-    return FrameHead("SASL frame" if kind == SASL else "AMQP frame", max(size, HEADER_SIZE), (channel,))
+    return "SASL frame" if kind == SASL else "AMQP frame", max(size, HEADER_SIZE), (channel,)

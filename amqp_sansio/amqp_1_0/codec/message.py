@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, TypeVar, cast
 
+from ..._checking import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from ...errors import CodecError
 from . import sections as _sections
 from .composite import Composite
@@ -20,13 +20,14 @@ from .sections import Index, Section, check_map, encode_annotations, encode_prop
 from .types import AmqpMap, Symbol, ULong
 
 if TYPE_CHECKING:
+    from typing import ClassVar, Final, Literal, TypeAlias
     from uuid import UUID
 
     from .types import Timestamp
 
 C = TypeVar("C", bound=Composite)
 P = TypeVar("P")
-BodyKind = Literal["data", "sequence", "value", "none"]
+BodyKind: TypeAlias = "Literal['data', 'sequence', 'value', 'none']"
 
 _UNREAD: Final[Any] = NotImplemented
 _EMPTY: Final = Map()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from struct import Struct
-from typing import Any, Final
 
+from ..._checking import TYPE_CHECKING
 from .types import Symbol, Timestamp
+
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 NEW: Final[Any] = object.__new__
 INT: Final[Any] = int.__new__

@@ -8,13 +8,16 @@ what couldn't be read has its default in it. The model says how much each of the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, cast
 
+from ..._checking import TYPE_CHECKING, cast
 from ..._ground.record import record
 from ...errors import CodecError
 from .decode import Map
 from .restricted import SOURCES
 from .types import Array, Symbol, Timestamp
+
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 UNREAD: Final[Any] = NotImplemented
 """Stands for a value whose meaning isn't plain."""

@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
-
+from ..._checking import TYPE_CHECKING
 from ..._compiled import COMPILED
 from .composite import (
     FAST,
@@ -58,6 +57,7 @@ if TYPE_CHECKING or COMPILED:
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
+    from typing import Any, ClassVar, Final
     from uuid import UUID
 
     from .types import AmqpMap, Described

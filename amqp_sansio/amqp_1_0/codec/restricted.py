@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from ..._checking import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Final
 
 SOURCES: Final = {
     "delivery-number": "uint",

@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, TypeAlias
 
+from ..._checking import TYPE_CHECKING
 from ...errors import CodecError
 from .decode import ENTRIES, NESTING, Map, read_code, read_counted, read_value, skip, skip_data
 from .encode import encode
 from .faults import INVALID, fault
 from .types import AmqpMap, Symbol, ULong
+
+if TYPE_CHECKING:
+    from typing import Final, TypeAlias
 
 HEADER: Final = 0x70
 DELIVERY_ANNOTATIONS: Final = 0x71

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex, TypeAlias, cast, overload
 
+from ..._checking import TYPE_CHECKING, Any, cast, overload
 from ..._ground.record import record
 
 if TYPE_CHECKING:
     from datetime import datetime as _datetime
+    from typing import ClassVar, Self, SupportsIndex, TypeAlias
 
 AmqpMap: TypeAlias = Mapping[Any, Any]
 """A map of AMQP values, as fields, annotations and filters are. What its keys and values may be says who made the map;

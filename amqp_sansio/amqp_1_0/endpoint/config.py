@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
 
+from ..._checking import TYPE_CHECKING
 from ..._core.config import check_login, check_ranges
 from ..._ground.record import record
 from ...endpoint import Side
@@ -13,6 +13,8 @@ from ...sasl import MECHANISMS
 from ..codec.frames import MIN_MAX_FRAME_SIZE
 
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from ...sasl import ClientMechanism, MechanismRegistry
 
 NO_PROPERTIES: Final[Mapping[str, Any]] = {}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ..._checking import TYPE_CHECKING
 from ..._ground import layouts
 from ...endpoint import Role, Side
 from ...errors import CodecError, LocalProtocolError
@@ -23,6 +23,7 @@ from .session import EndpointModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any, ClassVar, Final
 
     from ...events import CloseReport, Event
     from ..codec.types import AmqpMap

@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from ..._checking import TYPE_CHECKING
 from ..._ground.record import record
 from ...errors import CodecError
 from ...events import Closed, DeliveryReceived, Event, Failed, Opened, Pending
@@ -15,6 +14,8 @@ from ..codec.message import LenientMessage, Message
 from ..model.harm import message_fault
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from ...errors import RemoteProtocolError
     from ..codec.performatives import Attach, Begin, Declare, Discharge
     from ..codec.types import AmqpMap

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from struct import Struct
 from struct import error as StructError
-from typing import TYPE_CHECKING, Any, Final
 
+from ..._checking import TYPE_CHECKING
 from ..._ground.serial import HALF, MASK
 from ...errors import CodecError
 from ...events import Settled
@@ -24,6 +24,7 @@ from .session import Session
 
 if TYPE_CHECKING:
     from collections import deque
+    from typing import Any, Final
 
     from ..._ground.receive_buffer import ReceiveBuffer
     from ...events import Event, Pending

@@ -12,9 +12,9 @@ links get frames from FRAMES on, when both opens are known; while the applicatio
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ... import sasl
+from ..._checking import TYPE_CHECKING
 from ..._core.connection import DEAD_PEER, PRODUCT, header_numbers
 from ..._core.sasl_exchange import AUTHENTICATION, SaslExchange, ServerLogin
 from ..._ground.state_table import TableEnum
@@ -61,6 +61,7 @@ from .outgoing import make_error, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any, ClassVar, Final
 
     from ...sasl import ScramKeys
     from ..codec.composite import Composite

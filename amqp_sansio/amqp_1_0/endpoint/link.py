@@ -9,8 +9,7 @@ Between two calls these hold: the model's halves say who is attached; `report` i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
-
+from ..._checking import TYPE_CHECKING
 from ..._watching.ends import failed
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
 from ...events import By, Pending
@@ -25,6 +24,7 @@ from .outgoing import make_error, remote_error, report_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, ClassVar, Final
 
     from ...events import CloseReport, Event
     from ..codec.performatives import DeliveryState, Error

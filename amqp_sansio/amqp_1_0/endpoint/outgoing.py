@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
-
+from ..._checking import TYPE_CHECKING, Protocol
 from ..._ground.free_numbers import FreeNumbers
 from ..._ground.invariants import ensure
 from ..._ground.serial import distance
@@ -23,6 +22,7 @@ from .config import writes_whole_lists
 if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, Final
 
     from ..._core.send_buffer import SendBuffer
     from ...endpoint import Role

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from struct import Struct
-from typing import TYPE_CHECKING, Final
 
+from ..._checking import TYPE_CHECKING
 from ..._ground.serial import distance
 from ...errors import CodecError, LocalProtocolError, Scope
 from ...events import Pending
@@ -39,6 +39,8 @@ from .link import Link
 from .outgoing import shorten
 
 if TYPE_CHECKING:
+    from typing import Final
+
     from ..codec.performatives import DeliveryState, Flow
     from ..codec.types import AmqpMap
     from ..model.link_state import SessionViolation, State

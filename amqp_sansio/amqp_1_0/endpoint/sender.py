@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final
 
+from ..._checking import TYPE_CHECKING
 from ..._ground.serial import HALF, MASK, distance
 from ...errors import CodecError, LimitExceeded, LocalProtocolError
 from ...events import Pending
@@ -32,6 +32,8 @@ from .link import Link
 from .receiver import request_of
 
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from ..codec.performatives import DeliveryState
     from ..codec.types import AmqpMap
     from ..model.link_state import State

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
+from ..._checking import TYPE_CHECKING
 from ..._ground.free_numbers import FreeNumbers
 from ..._ground.invariants import ensure
 from ..._watching.ends import failed
@@ -40,6 +39,7 @@ from .sender import OutgoingDelivery, Sender
 if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Callable, Iterable, Mapping
+    from typing import ClassVar
 
     from ..._core.send_buffer import SendBuffer
     from ...events import Event

@@ -17,8 +17,7 @@ sessions and ended ones that are remembered are few.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
+from ..._checking import TYPE_CHECKING
 from ..._ground.invariants import ensure
 from ..._ground.serial import bound, later
 from ..codec import conditions
@@ -46,6 +45,7 @@ from .states import MAPPED, ConnectionInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Final
 
     from ...limits import Limits
     from ..codec.performatives import Performative, SaslFrame

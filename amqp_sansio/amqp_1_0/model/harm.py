@@ -8,8 +8,8 @@ field in every form, with what may end by it.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Final
 
+from ..._checking import TYPE_CHECKING
 from ...errors import CodecError
 from ..codec import conditions
 from ..codec.message import odd_fields
@@ -17,6 +17,7 @@ from ..codec.violation import Violation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Final
 
     from ..codec.odd import Odd, OddRecord
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
 
+from ..._checking import TYPE_CHECKING
 from ..._core.hints import of_foreign
 from ..._ground.close_report import NO_INFO, Info
 from ...versions import version_of
@@ -12,6 +12,8 @@ from ..codec.frames import AMQP_HEADER, SASL_HEADER, TLS_HEADER
 from ..codec.types import Array
 
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from ..codec.performatives import Error
 
 LOOKED_AT: Final = 8

@@ -29,8 +29,7 @@ Between two calls:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
-
+from ..._checking import TYPE_CHECKING, Protocol
 from ..._ground.brevity import short, trim
 from ..._ground.invariants import ensure
 from ..._ground.serial import HALF, MASK, add, bound, distance
@@ -44,7 +43,7 @@ from . import states
 from .states import ATTACHED, NOT_SENT, RCV_FIRST, RCV_SECOND, SENDING, SENT, SND_SETTLED, SND_UNSETTLED
 
 if TYPE_CHECKING:
-    from typing import TypeGuard
+    from typing import Any, ClassVar, Final, TypeGuard
 
     from ...limits import Limits
     from ..codec.performatives import Attach, Begin, Detach, Disposition, Flow, Transfer

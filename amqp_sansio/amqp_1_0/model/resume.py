@@ -6,14 +6,16 @@ Part 2 section 2.6.13, part 3 section 3.4.6 (the fourteen cases of its example).
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Final
 
+from ..._checking import TYPE_CHECKING
 from ..._ground.record import record
 from ...errors import LocalProtocolError
 from ..codec.performatives import Received
 from .link_state import is_outcome
 
 if TYPE_CHECKING:
+    from typing import Final
+
     from ..codec.performatives import Coordinator, Source, Target
     from .link_state import State
 

@@ -34,10 +34,12 @@ a credit or window counts up to the farthest limit that was ever granted.
 
 from __future__ import annotations
 
-from typing import Final
-
+from ..._checking import TYPE_CHECKING
 from ..._ground.state_table import Table, TableEnum
 from ..codec.conditions import ReceiverSettleMode, SenderSettleMode
+
+if TYPE_CHECKING:
+    from typing import Final
 
 
 class Connection(TableEnum):
