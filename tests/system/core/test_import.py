@@ -34,6 +34,13 @@ def test_a_version_loads_itself_only(module: str, other: str) -> None:
     assert not {name for name in found if name.startswith(other)}
 
 
+@pytest.mark.parametrize("version", ["amqp_0_8", "amqp_0_9_1", "amqp_0_10", "amqp_1_0"])
+def test_a_connection_loads_no_typing(version: str) -> None:
+    found = loaded(f"amqp_sansio.sasl, amqp_sansio.{version} as version; version.Connection")
+    assert f"amqp_sansio.{version}" in found
+    assert "typing" not in found
+
+
 @pytest.mark.parametrize("unwanted", ["observer", "recorded", "capture", "amqp_0_8"])
 def test_a_client_does_not_load_what_only_others_need(unwanted: str) -> None:
     found = loaded("amqp_sansio.amqp_0_9_1")
