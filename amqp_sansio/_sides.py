@@ -8,6 +8,9 @@ from enum import Enum
 class Side(Enum):
     """An end of a connection: the one that opened it, or the one that accepted it."""
 
+    # Where users import it from: pickles and the reference name it so.
+    __module__ = "amqp_sansio.endpoint"
+
     CLIENT = "client"
     SERVER = "server"
 
@@ -25,6 +28,8 @@ Role = Side
 
 class CloseHint(Enum):
     """How to treat the transport once `data_to_send` has been written."""
+
+    __module__ = "amqp_sansio.endpoint"
 
     KEEP = "keep"
     """Leave it open."""

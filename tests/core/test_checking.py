@@ -4,7 +4,7 @@ import pickle
 from typing import TYPE_CHECKING, Protocol
 
 import amqp_sansio
-from amqp_sansio import Endpoint, Side
+from amqp_sansio import CloseHint, Endpoint, Side
 from amqp_sansio._checking import TYPE_CHECKING as CHECKED
 from amqp_sansio._checking import cast
 from amqp_sansio.amqp_0_9_1 import Config, Connection
@@ -44,3 +44,9 @@ def test_no_module_is_checked_when_it_runs() -> None:
 def test_a_cast_returns_its_value() -> None:
     value: object = "text"
     assert cast("int", value) is value
+
+
+def test_sides_and_hints_are_pickled_by_their_public_names() -> None:
+    for each in (Side.CLIENT, CloseHint.KEEP):
+        assert b"amqp_sansio.endpoint" in pickle.dumps(each)
+        assert pickle.loads(pickle.dumps(each)) is each
