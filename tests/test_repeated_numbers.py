@@ -11,7 +11,7 @@ from amqp_sansio.amqp_1_0.observer.lane import ObserverLane
 from tests.kit.repeats import PLAYS
 from tests.test_fast_paths import ROWS, counted, room_of, without
 
-RUNS: Final = 20
+RUNS: Final = 30
 FULL: Final = 120
 """How many conversations of a room are compared: in the usual run, and in `tests/system`."""
 LANES: Final = (ClassicLane, ObserverLane)

@@ -205,6 +205,15 @@ def _arrive(facing: Facing, random: Random, octets: bytes) -> None:
             facing.events += in_runs(facing.end, event)
 
 
+def _acks(facing: Facing, random: Random, tag: int, multiple: bool, open_: Iterable[int]) -> None:
+    """One basic.ack, or several that arrive at once, whose tags may be the same."""
+    octets = facing.method("basic.ack", delivery_tag=tag, multiple=multiple)
+    others = [each for each in open_ if each != tag or random.random() < 0.02]
+    for each in random.sample(others, min(len(others), random.choice((0, 2, 4)))):
+        octets += facing.method("basic.ack", delivery_tag=each, multiple=False)
+    _arrive(facing, random, octets)
+
+
 def _open_tag(random: Random, open_: Iterable[int]) -> int:
     """Mostly one that is open; 0 where none is."""
     if random.random() < 0.1:
@@ -226,17 +235,19 @@ def _client_act(facing: Facing, random: Random) -> None:
             octets = facing.message("basic.deliver", b"x" * random.choice((0, 1, 2, 2, LONG)), 1, **fields)
             if random.random() < 0.3:
                 # Several at once, whose tags may be the same.
-                fields["delivery_tag"] = given + random.randrange(2)
+                fields["delivery_tag"] = (given + random.randrange(2)) % (1 << 64)
                 octets += facing.message("basic.deliver", b"y", 1, **fields)
             _arrive(facing, random, octets)
         case "accept":
             channel.accept(tag, flag)
         case "publish":
-            channel.publish(b"p", exchange="ex", routing_key="key", mandatory=random.random() < 0.3)
+            mandatory = random.random() < 0.05
+            for _ in range(random.choice((1, 1, 4))):
+                channel.publish(b"p", exchange="ex", routing_key="key", mandatory=mandatory)
         case "confirm" if "basic.nack" in facing.dialect.named:
             confirmed = _open_tag(random, channel.unconfirmed)
             if confirmed or flag:
-                facing.feed(facing.method("basic.ack", delivery_tag=confirmed, multiple=flag))
+                _acks(facing, random, confirmed, flag, channel.unconfirmed)
         case _:
             match random.randrange(5 if channel.mode is Mode.TRANSACTED else 3):
                 case 0 if tag:
@@ -265,7 +276,7 @@ def _server_act(facing: Facing, random: Random) -> None:
             consumer = random.choice(("ct",) * 12 + (OTHER,) * 3 + ("gone",) * (random.random() < 0.2))
             channel.forward(b"x", b"\0\0", consumer, "ex", "key", False)
         case "ack" if tag or flag:
-            facing.feed(facing.method("basic.ack", delivery_tag=tag, multiple=flag))
+            _acks(facing, random, tag, flag, channel.unsettled)
         case "publish":
             facing.feed(facing.message("basic.publish", b"p", exchange="ex", routing_key="key"))
         case "confirm":
