@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
 from hypothesis.internal.conjecture import engine, providers
 from hypothesis.internal.constants_ast import Constants
 
-from .rows import keep, left_out, some
+from .rows import keep, left_out
 
 SHRINKING_SECONDS: Final = 20
 """A failing test ends this long after its failure is found; what is found by then may not be minimal."""
@@ -121,9 +121,7 @@ class _Full:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        rows = left_out(items)
-        most = cast("int | None", config.getoption("--rows"))
-        _keep_hypothesis_tests(config, items, rows if most is None else some(items, rows, most))
+        _keep_hypothesis_tests(config, items, left_out(items))
 
 
 class _Explorer:

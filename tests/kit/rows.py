@@ -5,7 +5,7 @@ once or none. So of a test with more than `MOST` rows the default suite takes `M
 and each row that names a rule which no other row names. `--rows=N` takes N in place of that, and no more for rules: for
 another interpreter or build of the same code, with which a test passes in each row or in none. `--all-rows` takes all
 of them, and so does who names a test on the command line (`pytest tests/x.py::test_y`); `--full-examples` takes those
-that the default suite leaves out, and with `--rows=N` N of them.
+that the default suite leaves out.
 
 What has the mark `large` takes longer than a case of the default suite may, and others prove its kind in small.
 """
@@ -74,26 +74,12 @@ def left_out(items: Iterable[pytest.Item], most: int | None = None) -> set[str]:
         else:
             tests[item.nodeid.partition("[")[0]].append(item)
     for shuffled in tests.values():
-        rows = in_their_order(shuffled)
+        rows = sorted(shuffled, key=_place)
         chosen = spread(len(rows), MOST if most is None else most)
         if len(chosen) < len(rows):
             rules = [_rules(row) if most is None else frozenset[str]() for row in rows]
             dropped.update(rows[at].nodeid for at in others(rules, chosen))
     return dropped
-
-
-def some(items: Iterable[pytest.Item], names: AbstractSet[str], most: int) -> set[str]:
-    """Return, of the rows with these ids, the ids of `most` of each test at most, spread evenly."""
-    tests: defaultdict[str, list[pytest.Item]] = defaultdict(list)
-    for item in items:
-        if item.nodeid in names:
-            tests[item.nodeid.partition("[")[0]].append(item)
-    return {in_their_order(rows)[at].nodeid for rows in tests.values() for at in spread(len(rows), most)}
-
-
-def in_their_order(rows: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """Return the rows of a test as the test has them, whatever order the run has put them into."""
-    return sorted(rows, key=_place)
 
 
 def _place(item: pytest.Item) -> tuple[int, ...]:

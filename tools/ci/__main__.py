@@ -44,24 +44,22 @@ def _pure(title: str, command: tuple[str, ...], processors: float, after: tuple[
 JOBS: Final = (
     # One environment for all but what needs its own: made once, with what lint and interop want. The others are made
     # meanwhile: each waits for the network and the disk.
-    Job("environment", _make("environment", INSTALLER="uv"), 1),
-    Job("environment of the newest Python", _make("environment-newest", INSTALLER="uv"), 1),
-    Job("environment of the documentation", _make(".venv-docs/.stamp", INSTALLER="uv"), 1),
-    # Those with machines wait for their processes, each for about half of the time: side by side, and beside what gives
-    # way. A test of the system, or with another program, that fails runs once more, alone; if it passes then, the
-    # output's last lines name it.
+    Job("environment", _make("environment"), 1),
+    Job("environment of the newest Python", _make("environment-newest"), 1),
+    Job("environment of the documentation", _make(".venv-docs/.stamp"), 1),
+    # A test of the system, or with another program, that fails runs once more, alone; if it passes then, the output's
+    # last lines name it.
     Job("system tests", _make("test-real", SYSTEM_EXTRA=f"--again-alone={UNSTABLE}"), 1, after=("environment",)),
-    Job("interop", _make("interop", INTEROP_EXTRA=f"--again-alone={UNSTABLE}"), 1, after=("environment",)),
     _pure("ruff", _make("ruff"), 0.5, after=("environment",)),
     _pure("generated code", _make("codegen-check"), 0.5, after=("environment",)),
+    _pure("types by mypy", _make("mypy"), 1, after=("environment",)),
+    # Not at the same time as the system's tests: it took as long, with twice the processes that wait for each other.
+    Job("interop", _make("interop", INTEROP_EXTRA=f"--again-alone={UNSTABLE}"), 1, after=("system tests",)),
     # A handful of it is real, with a session of Spark: whoever waits a minute for its processor is late for that.
     Job("tests", _make("test", WORKERS="0"), 1, after=("environment",)),
-    _pure("types by mypy", _make("mypy"), 1, after=("environment",)),
     _pure("types by pyright", _make("pyright"), 1, after=("environment",)),
     _pure("conformance", _make("conformance-check"), 0.5, after=("tests",)),
-    # All examples, and of the rows of a test 48 more at most: `make test-system` takes all, as before a release. Most
-    # faults are in many rows of a test at once.
-    _pure("rows and examples left out", _make("test-rest", WORKERS="0", ROWS="48"), 1, after=("environment",)),
+    _pure("rows and examples left out", _make("test-rest", WORKERS="0"), 1, after=("environment",)),
     # The sdist has each file of the tree. Those tests run in it that read files which git or a checkout could have had.
     # `make demo` runs here with the oldest packages, and with those of this tree in
     # tests/system/cli/test_spark_commands.py, which reads what it prints.

@@ -51,14 +51,6 @@ def test_so_many_rows_as_are_asked_for(tmp_path: Path, rows: str, expected: list
     assert taken(tmp_path, f"--rows={rows}") == expected
 
 
-def test_some_of_what_is_left_out(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    rest, some = taken(tmp_path / "a", "--full-examples"), taken(tmp_path / "b", "--full-examples", "--rows=3")
-    many = [row for row in rest if row.startswith("test_many")]
-    assert some == [many[0], many[len(many) // 2], many[-1], "test_large"]
-
-
 def test_the_default_and_what_it_leaves_out_are_all(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
