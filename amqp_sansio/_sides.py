@@ -27,7 +27,7 @@ Role = Side
 
 
 class CloseHint(Enum):
-    """How to treat the transport once `data_to_send` has been written."""
+    """Tells how to treat the transport once `data_to_send` has been written."""
 
     __module__ = "amqp_sansio.endpoint"
 

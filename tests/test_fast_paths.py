@@ -13,6 +13,7 @@ import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, EndpointClosed, LocalProtocolError, Signal, Version
 from amqp_sansio import amqp_0_10 as amqp
+from amqp_sansio._classic.endpoint.connection import Connection
 from amqp_sansio._classic.fast_paths import FAST_PATHS as CLASSIC
 from amqp_sansio._ground.fast_paths import Entry
 from amqp_sansio.amqp_0_10 import spec
@@ -85,13 +86,7 @@ def _in_runs(version: Version, random: Random) -> list[object]:
     for _ in range(20):
         body = bytes(random.choice((0, 1, 1, 1, 9000)))
         served.forward(body, b"\0\0", random.choice(("a", "a", "b")), "", random.choice(("r", "r", "s")), False)
-    octets = pair.server.data_to_send(pair.now)
-    found: list[object] = []
-    for piece in pieces(*_sizes(random), 1000)(octets):
-        pair.client.receive_data(piece, pair.now)
-        while not isinstance(event := pair.client.next_event(), Signal):
-            found += map(told, in_runs(pair.client, event))
-    return [*found, structure(pair.client)]
+    return _arrived(pair.client, pair.server.data_to_send(pair.now), pair.now, random)
 
 
 def _confirmed(random: Random) -> list[object]:
@@ -115,13 +110,7 @@ def _confirmed(random: Random) -> list[object]:
         end = channels[which][1]
         if number in end.unconfirmed:
             end.confirm(number, multiple=random.random() < 0.1, accepted=random.random() > 0.1)
-    octets = pair.server.data_to_send(pair.now)
-    found: list[object] = []
-    for piece in pieces(*_sizes(random), 1000)(octets):
-        pair.client.receive_data(piece, pair.now)
-        while not isinstance(event := pair.client.next_event(), Signal):
-            found += map(told, in_runs(pair.client, event))
-    return [*found, structure(pair.client)]
+    return _arrived(pair.client, pair.server.data_to_send(pair.now), pair.now, random)
 
 
 def _acked(random: Random) -> list[object]:
@@ -143,12 +132,17 @@ def _acked(random: Random) -> list[object]:
         each = random.choice((channel, channel, other))
         if each.unsettled:
             each.accept(random.choice(list(each.unsettled)), multiple=random.random() < 0.1)
+    return _arrived(pair.server, pair.client.data_to_send(pair.now), pair.now, random)
+
+
+def _arrived(end: Connection, octets: bytes, now: float, random: Random) -> list[object]:
+    """Let octets arrive at an end in pieces; return its events and its state."""
     found: list[object] = []
-    for piece in pieces(*_sizes(random), 1000)(pair.client.data_to_send(pair.now)):
-        pair.server.receive_data(piece, pair.now)
-        while not isinstance(event := pair.server.next_event(), Signal):
-            found += map(told, in_runs(pair.server, event))
-    return [*found, structure(pair.server)]
+    for piece in pieces(*_sizes(random), 1000)(octets):
+        end.receive_data(piece, now)
+        while not isinstance(event := end.next_event(), Signal):
+            found += map(told, in_runs(end, event))
+    return [*found, structure(end)]
 
 
 def amqp_1_0_ends(random: Random) -> list[object]:

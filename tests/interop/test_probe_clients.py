@@ -88,7 +88,7 @@ SHARE: Mapping[str, int] = {
     **{name: at % SHARES for at, name in enumerate(("pika", "aio_pika", "py_amqp", "amqplib", "amqp091_go", "java"))},
     **{name: at % SHARES for at, name in enumerate(("proton", "azure", "go_amqp", "rhea"))},
 }
-"""Which share of its version's cases each client runs, so that some client runs each; the others run all."""
+"""The share of its version's cases that a client runs, so that some client runs each; the others run all."""
 
 
 @pytest.fixture

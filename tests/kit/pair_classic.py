@@ -13,7 +13,7 @@ from tests.kit.versions import CLASSIC, KIT_0_9_1
 client_config: Final = KIT_0_9_1.client_config
 server_config: Final = KIT_0_9_1.server_config
 MOST_ACKS: Final = 3
-"""That an end is asked for at once."""
+"""Acknowledgements that `in_runs` asks an end for at once."""
 
 
 def connection_of(version: Version, side: Side, config: Config | None = None) -> Connection:

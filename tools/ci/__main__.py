@@ -69,8 +69,8 @@ JOBS: Final = (
         1,
         after=("environment",),
     ),
-    # What depends on the interpreter's own libraries, with two rows of a test: an interpreter that behaves otherwise
-    # does so in every row. A handful is real here too.
+    # The tests that depend on the interpreter's own libraries, with two rows of each: an interpreter that behaves
+    # otherwise does so in every row. A handful is real here too.
     Job(
         "newest Python",
         _make(

@@ -62,7 +62,7 @@ _CACHED_PUBLISHES: Final = 256
 _CHANGING: Final = BasicProperties()
 """Stands for properties whose octets have to be made for each publish."""
 _NO_PUBLISH: Final = b"", _CHANGING, b""
-"""What is known of a publish unlike all before."""
+"""Nothing is known of a publish unlike all before."""
 # A member of an enumeration takes longer to get from its class than all else that a check of it does.
 _OPEN, _CONNECTION_OPEN = State.OPEN, ConnectionState.OPEN
 _CLIENT, _SERVER = Side.CLIENT, Side.SERVER

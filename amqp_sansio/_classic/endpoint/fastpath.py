@@ -26,10 +26,6 @@ from ..model.states import Connection as State
 from .channel import Channel
 from .events import Delivery, MethodReceived, Published
 
-if TYPE_CHECKING or COMPILED:
-    from ..._compiled import maker, scan_content
-    from ..codec.makers import UNREAD
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, ClassVar, Final
@@ -43,6 +39,9 @@ if TYPE_CHECKING:
     from .outgoing import Outgoing
 
 if TYPE_CHECKING or COMPILED:
+    from ..._compiled import maker, scan_content
+    from ..codec.makers import UNREAD
+
     MAKERS: Final = UNREAD, None, maker(Delivery, (*Delivery.__match_args__, "properties"), ()), None
 
 _new: Final = object.__new__

@@ -436,7 +436,7 @@ class ChannelState:
     def take_usual_single_acks(self, tags: Iterable[int]) -> list[int]:
         """As `take_usual_ack` for each tag in turn, up to the first that isn't taken or has a token: those taken."""
         taken = list[int]()
-        if self.state is not _OPEN or self.client_content is not None or self.mode is _TRANSACTED:
+        if not self._takes_usual_acks:
             return taken
         unsettled = self.unsettled
         for tag in tags:
@@ -448,14 +448,12 @@ class ChannelState:
 
     def take_usual_acks(self, tag: int) -> list[tuple[int, Any]] | None:
         """Basic.ack by the client of all deliveries up to one that is open: tags and tokens, or None."""
-        if (
-            tag not in self.unsettled
-            or self.state is not _OPEN
-            or self.client_content is not None
-            or self.mode is _TRANSACTED
-        ):
-            return None
-        return self.settle_to(tag)
+        return self.settle_to(tag) if tag in self.unsettled and self._takes_usual_acks else None
+
+    @property
+    def _takes_usual_acks(self) -> bool:
+        # `take_usual_ack` says it again: a call for each one costs as much as all else that is done for it.
+        return self.state is _OPEN and self.client_content is None and self.mode is not _TRANSACTED
 
     def take_usual_confirm(self, number: int) -> Any:
         """Basic.ack by the server of one publish, as `_confirm`: its token, or UNUSUAL when it isn't taken."""
@@ -466,7 +464,7 @@ class ChannelState:
     def take_usual_single_confirms(self, numbers: Iterable[int]) -> list[object]:
         """As `take_usual_confirm` for each number in turn, up to the first one that isn't taken or has no token: their
         tokens."""
-        if self.state is not _OPEN or self.server_content is not None or self.mode is not _CONFIRMING:
+        if not self._takes_usual_confirms:
             return []
         unconfirmed, tokens = self.unconfirmed, list[object]()
         for number in numbers:
@@ -479,14 +477,12 @@ class ChannelState:
 
     def take_usual_confirms(self, number: int) -> list[tuple[int, Any]] | None:
         """Basic.ack by the server of all publishes up to one that is open: numbers and tokens, or None."""
-        if (
-            number not in self.unconfirmed
-            or self.state is not _OPEN
-            or self.server_content is not None
-            or self.mode is not _CONFIRMING
-        ):
-            return None
-        return self.confirm_to(number)
+        return self.confirm_to(number) if number in self.unconfirmed and self._takes_usual_confirms else None
+
+    @property
+    def _takes_usual_confirms(self) -> bool:
+        # As `take_usual_confirm`, for those that come together.
+        return self.state is _OPEN and self.server_content is None and self.mode is _CONFIRMING
 
     # What the functions below and those who hold a channel do to it.
 

@@ -21,7 +21,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 
 
 def played(seed: int, *, together: bool) -> list[object]:
-    """What several consumers get who acknowledge in any order, many at a time or one by one."""
+    """Return the deliveries of several consumers who acknowledge in any order, many at a time or one by one."""
     random = Random(seed)
     world = World(rabbitmq="4.2")
     first, second = world.client(), world.client()
