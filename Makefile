@@ -13,6 +13,9 @@ PYTEST := $(PY) -m pytest
 WORKERS ?= 2
 # ROWS=N takes N rows of a test in place of 16.
 PYTEST_ARGS ?= -q -n $(WORKERS) --dist loadscope --no-loadscope-reorder -p no:randomly $(if $(ROWS),--rows=$(ROWS))
+# SHARE=K/N takes each N-th row of a test, from K on, of the tests of the system, those with other programs, and what `make test` leaves out.
+SHARE ?=
+SHARING := $(if $(SHARE),--share=$(SHARE))
 # The system's tests run in another order each time; the seed is printed, and SEED=N repeats one.
 SYSTEM_ARGS ?= -q -n 3 --dist loadscope --no-loadscope-reorder --randomly-dont-reset-seed $(if $(SEED),--randomly-seed=$(SEED))
 PYTHONS ?= 3.11 3.12 3.13 3.14
@@ -51,10 +54,10 @@ test-system:  ## The tests of sockets, threads, processes and Spark at large, an
 	@$(MAKE) --no-print-directory test-rest
 
 test-real: $(VENV)/.stamp
-	$(PYTEST) $(SYSTEM_ARGS) $(SYSTEM_EXTRA) tests/system
+	$(PYTEST) $(SYSTEM_ARGS) $(SHARING) $(SYSTEM_EXTRA) tests/system
 
 test-rest: $(VENV)/.stamp
-	$(PYTEST) $(PYTEST_ARGS) --full-examples
+	$(PYTEST) $(PYTEST_ARGS) $(SHARING) --full-examples
 
 explore: $(VENV)/.stamp  ## Property and state machine tests with new seeds and more examples, for EXPLORE_S seconds
 	$(PY) -m tools.explore --seconds $(EXPLORE_S) $(if $(EXPLORE_SEED),--seed $(EXPLORE_SEED))
@@ -83,7 +86,7 @@ pyright: $(VENV)/.stamp-dev
 	$(PY) -m pyright --pythonpath $(PY)
 
 interop: $(VENV)/.stamp-dev  ## Tests against RabbitMQ, Qpid Broker-J, proton, rhea, pyamqp and Qpid's JMS client, started and stopped by the tests
-	$(PYTEST) -q -n 3 --dist loadscope --no-loadscope-reorder -p no:randomly $(INTEROP_EXTRA) tests/interop
+	$(PYTEST) -q -n 3 --dist loadscope --no-loadscope-reorder -p no:randomly $(SHARING) $(INTEROP_EXTRA) tests/interop
 
 conformance: $(VENV)/.stamp  ## Runs the test suite and writes docs/conformance.md and docs/conformance.json
 	@status=0; \

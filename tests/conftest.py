@@ -25,6 +25,7 @@ pytest_plugins = [
     "tests.kit.rules",
     "tests.kit.rows",
     "tests.kit.examples",
+    "tests.kit.shares",
 ]
 
 ROOT = Path(__file__).resolve().parents[1]

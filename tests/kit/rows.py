@@ -74,7 +74,7 @@ def left_out(items: Iterable[pytest.Item], most: int | None = None) -> set[str]:
         else:
             tests[item.nodeid.partition("[")[0]].append(item)
     for shuffled in tests.values():
-        rows = sorted(shuffled, key=_place)
+        rows = sorted(shuffled, key=place)
         chosen = spread(len(rows), MOST if most is None else most)
         if len(chosen) < len(rows):
             rules = [_rules(row) if most is None else frozenset[str]() for row in rows]
@@ -82,7 +82,7 @@ def left_out(items: Iterable[pytest.Item], most: int | None = None) -> set[str]:
     return dropped
 
 
-def _place(item: pytest.Item) -> tuple[int, ...]:
+def place(item: pytest.Item) -> tuple[int, ...]:
     """Where a row stands among those of its test, as the test has them."""
     callspec = getattr(item, "callspec", None)
     return () if callspec is None else tuple(callspec.indices.values())

@@ -1,6 +1,7 @@
 """`python -m tools.ci` runs the checks of continuous integration; `--list` prints them. `.ci/run` calls it.
 
 What is proved twice runs once: the comments at `JOBS` say where the other proof is. `make` alone runs each in full.
+A run takes one of `SHARES` of the proofs that have many rows or take a minute: the commit chooses, or SHARE=K/N.
 Suites that need no machine run in one process each, for jobs run side by side: a second process would collect all tests
 again, which takes as long as a tenth of them.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import subprocess
 import sys
 from types import FrameType
 from typing import Final
@@ -19,6 +21,8 @@ from . import Job, run
 UNSTABLE: Final = "build/unstable"
 PROCESSORS: Final = 1
 """So many more than there are: none is idle while one of the jobs waits."""
+SHARES: Final = 4
+"""Runs that take all rows together."""
 FUZZ_S: Final = "1200"
 """The fuzzer ends by the number of its inputs; after so many seconds it would leave some out."""
 COMPILED: Final = ",".join(
@@ -44,9 +48,9 @@ def _pure(title: str, command: tuple[str, ...], processors: float, after: tuple[
 JOBS: Final = (
     # One environment for all but what needs its own: made once, with what lint and interop want. The others are made
     # meanwhile: each waits for the network and the disk.
-    Job("environment", _make("environment"), 1),
-    Job("environment of the newest Python", _make("environment-newest"), 1),
-    Job("environment of the documentation", _make(".venv-docs/.stamp"), 1),
+    Job("environment", _make("environment", INSTALLER="uv"), 1),
+    Job("environment of the newest Python", _make("environment-newest", INSTALLER="uv"), 1),
+    Job("environment of the documentation", _make(".venv-docs/.stamp", INSTALLER="uv"), 1),
     # A test of the system, or with another program, that fails runs once more, alone; if it passes then, the output's
     # last lines name it.
     Job("system tests", _make("test-real", SYSTEM_EXTRA=f"--again-alone={UNSTABLE}"), 1, after=("environment",)),
@@ -120,6 +124,20 @@ JOBS: Final = (
 )
 
 
+def share_of(commit: str) -> str:
+    """Return the share that a commit's run takes, as `pytest --share` has it: the first where no commit is known."""
+    return f"{int(commit or '0', 16) % SHARES}/{SHARES}"
+
+
+def _commit() -> str:
+    """The commit that is checked out; empty in a tree without git."""
+    try:
+        asked = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return ""
+    return asked.stdout.strip() if asked.returncode == 0 else ""
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run or list the jobs; the exit status is that of the first that fails."""
     parser = argparse.ArgumentParser(prog="python -m tools.ci", description=__doc__)
@@ -129,6 +147,8 @@ def main(arguments: list[str] | None = None) -> int:
         for job in JOBS:
             print(f"{job.title}: {' '.join(job.command)}")
         return 0
+    share = os.environ.setdefault("SHARE", share_of(_commit()))
+    print(f"======== share {share} of what has many rows or takes a minute; SHARE=0/1 takes all", flush=True)
     came: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:

@@ -10,6 +10,7 @@
 # --group installs a dependency group of pyproject.toml
 #
 # PYTHON names the interpreter to use (default: the first of python3.11 to python3.14 and python3 that is 3.11 or newer).
+# INSTALLER=uv installs with uv, which takes a third of pip's time and reads no settings of pip's.
 set -euo pipefail
 
 folder=$1
@@ -123,14 +124,20 @@ fi
 log=$folder/setup.log
 echo "setup: installing into $folder (log: $log)" >&2
 install() {
-  "$folder/bin/python" -m pip install --disable-pip-version-check "$@" >>"$log" 2>&1 && return
+  "${installer[@]}" install "$@" >>"$log" 2>&1 && return
   if grep -qiE 'connection (broken|refused|reset)|from versions: none|timed out|name resolution|unreachable|ProxyError|SSLError' "$log"; then
     stop "no network: packages could not be fetched; is a package index reachable? ($log has the details)"
   fi
   tail -n 5 "$log" >&2
-  stop "pip could not install the packages; $log has the details"
+  stop "${installer[2]} could not install the packages; $log has the details"
 }
 rm -f "$log"
-install --upgrade 'pip>=25.1' # the first that reads dependency groups
+installer=("$folder/bin/python" -m pip --disable-pip-version-check)
+if [[ ${INSTALLER:-pip} == uv ]]; then
+  install uv
+  installer=("$folder/bin/python" -m uv pip)
+else
+  install --upgrade 'pip>=25.1' # the first that reads dependency groups
+fi
 install --editable "$root$extra" ${groups[@]+"${groups[@]}"}
 touch "$stamp"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from amqp_sansio import amqp_1_0 as amqp
 from tests.kit.azure import BusWorld, message
 
 FILTER = amqp.Symbol("com.microsoft:session-filter")
 
 
+@pytest.mark.large
 def test_a_hundred_thousand_messages(count: int = 100_000, step: int = 100) -> None:
     world = BusWorld()
     queue = world.queue()

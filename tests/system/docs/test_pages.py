@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,14 +38,6 @@ QUEUES: Final = {"versions.md": ["letters"], "messaging.md": ["jobs", "rpc"]}
 """The queues that a page takes for granted."""
 
 
-OLD_CELERY: Final = "Celery before 5.7 makes queues that RabbitMQ 4.3 refuses"
-
-
-def celery_is_old() -> bool:
-    """Whether a worker would connect again and again, while who starts it waits for ever."""
-    return [*map(int, version("celery").split(".")[:2])] < [5, 7]
-
-
 @pytest.mark.parametrize("page", RUN)
 def test_a_page_runs_as_it_stands(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -56,8 +47,6 @@ def test_a_page_runs_as_it_stands(
         for block in BLOCK.findall((DOCS / page).read_text(encoding="utf-8")):
             for name in PEERS.findall(block):
                 pytest.importorskip(name, reason=f"the page shows {name}; make lint installs it")
-                if name == "celery" and celery_is_old():
-                    pytest.skip(OLD_CELERY)
             names: dict[str, Any] = {"__name__": page}
             exec(compile(block.replace("@localhost/", f"@127.0.0.1:{broker.port}/"), page, "exec"), names)
             for name in names:

@@ -11,7 +11,6 @@ import pytest
 
 from tests.docs.test_pages import DOCS
 from tests.kit.rule_runs import ALONE
-from tests.system.docs.test_pages import OLD_CELERY, celery_is_old
 
 pytest_plugins = ["pytester"]
 
@@ -33,8 +32,6 @@ def test_a_recipe_passes_as_it_stands(pytester: pytest.Pytester, name: str) -> N
         # A module that is loaded may have no spec: kombu's has a class of its own.
         if module not in sys.modules and find_spec(module) is None:
             pytest.skip(f"the recipe needs {module}; the group recipes installs it")
-    if name == "Celery" and celery_is_old():
-        pytest.skip(OLD_CELERY)
     pytester.makepyfile(code)
     # Frameworks keep state in their modules.
     result = pytester.runpytest_subprocess(*ALONE, timeout=60)

@@ -2,6 +2,7 @@
 
 import pickle
 
+import pytest
 from hypothesis import given, settings
 
 from amqp_sansio_report import Bounds, Gather
@@ -9,6 +10,7 @@ from amqp_sansio_report.page import page
 from tests.report.test_gather import ORDERS, SPLITS, check_spread, hostile_flood
 
 
+@pytest.mark.large
 def test_a_million_rows_take_no_more_room_than_a_hundred_thousand() -> None:
     gather = Gather(Bounds(keys=500))
     sizes: dict[int, int] = {}

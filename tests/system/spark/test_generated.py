@@ -72,6 +72,7 @@ def test_pieces_partitions_and_hot_flows(spark: SparkSession, traffic: Path, exp
     hot.unpersist()
 
 
+@pytest.mark.large
 def test_a_stream_of_the_files(spark: SparkSession, traffic: Path, expected: Rows, tmp_path: Path) -> None:
     from amqp_sansio_spark import register, replay_stream, unfinished
 

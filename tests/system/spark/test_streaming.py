@@ -125,6 +125,7 @@ def written(spark: SparkSession, folder: Path) -> Rows:
     return found
 
 
+@pytest.mark.large
 def test_batches_restarts_and_a_driver_that_dies(
     session: SparkSession, tmp_path: Path, spark_environment: dict[str, str]
 ) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from tests.kit.processes import LIMIT, running
 from tools.ci import NOTES, Job, end_group, run
-from tools.ci.__main__ import JOBS
+from tools.ci.__main__ import JOBS, SHARES, share_of
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -178,3 +178,9 @@ def test_the_project_s_jobs_run_targets_of_the_makefile() -> None:
         command = job.command
         assert command[0] == "make"
         assert command[1] in known, job.title
+
+
+def test_as_many_commits_as_there_are_shares_take_all() -> None:
+    assert share_of("") == f"0/{SHARES}"
+    commits = [f"{number:040x}" for number in range(0xABCDEF, 0xABCDEF + SHARES)]
+    assert {share_of(commit) for commit in commits} == {f"{number}/{SHARES}" for number in range(SHARES)}

@@ -29,7 +29,17 @@ def taken(folder: Path, *options: str) -> list[str]:
     (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n    rule(id)\n    large\n")
     command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:xdist"]
     command += [] if any("randomly" in option for option in options) else ["-p", "no:randomly"]
-    command += ["-p", "tests.kit.rows", "-p", "tests.kit.examples", "--import-mode=importlib", *options, "tests"]
+    command += [
+        "-p",
+        "tests.kit.rows",
+        "-p",
+        "tests.kit.examples",
+        "-p",
+        "tests.kit.shares",
+        "--import-mode=importlib",
+        *options,
+        "tests",
+    ]
     environment = {"PYTHONPATH": str(ROOT), "PATH": ""}
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -60,10 +70,38 @@ def test_the_default_and_what_it_leaves_out_are_all(tmp_path: Path) -> None:
     assert len(usual) + len(rest) == 100 + len(FEW) + 1
 
 
-@pytest.mark.parametrize("option", ["--rows=4", "--rows=16", "--full-examples"])
+@pytest.mark.parametrize("option", ["--rows=4", "--rows=16", "--full-examples", "--share=1/3"])
 def test_they_are_the_same_whatever_the_order(tmp_path: Path, option: str) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     usual, shuffled = taken(tmp_path / "a", option), taken(tmp_path / "b", option, "--randomly-seed=11")
     assert usual != shuffled
     assert sorted(usual) == sorted(shuffled)
+
+
+def test_the_shares_are_all_together_and_few_rows_belong_to_each(tmp_path: Path) -> None:
+    shares: list[list[str]] = []
+    for number in range(4):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        shares.append(taken(folder, "--all-rows", f"--share={number}/4"))
+    assert all(set(FEW) < set(share) for share in shares)
+    assert {sum("many" in name for name in share) for share in shares} == {25}
+    once = [name for share in shares for name in share if name not in FEW]
+    assert sorted(once) == sorted([*(f"test_many[{row}]" for row in range(100)), "test_large"])
+
+
+def test_each_share_of_what_is_left_out_is_taken_once(tmp_path: Path) -> None:
+    (tmp_path / "all").mkdir()
+    rest = taken(tmp_path / "all", "--full-examples")
+    shares: list[str] = []
+    for number in range(3):
+        (tmp_path / str(number)).mkdir()
+        shares += taken(tmp_path / str(number), "--full-examples", f"--share={number}/3")
+    assert sorted(shares) == sorted(rest)
+
+
+@pytest.mark.parametrize("text", ["4/4", "1", "0/0", "-1/4", "a/b"])
+def test_a_share_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(AssertionError, match="invalid share value"):
+        taken(tmp_path, f"--share={text}")

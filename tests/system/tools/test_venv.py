@@ -150,9 +150,10 @@ def test_java_home_counts(machine: Machine) -> None:
     assert "Java 17 or newer, for Spark (/nowhere/bin/java isn't there)" in lines[0]
 
 
-def test_no_network(machine: Machine) -> None:
+@pytest.mark.parametrize("installer", ["pip", "uv"])
+def test_no_network(machine: Machine, installer: str) -> None:
     nobody = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0", "PIP_TIMEOUT": "1"}
-    status, lines = machine.run(PYTHON=sys.executable, PIP_CONFIG_FILE=os.devnull, **nobody)
+    status, lines = machine.run(PYTHON=sys.executable, PIP_CONFIG_FILE=os.devnull, INSTALLER=installer, **nobody)
     assert status == 1
     assert lines[-1] == (
         "setup: no network: packages could not be fetched; is a package index reachable?"
