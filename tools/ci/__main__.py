@@ -69,7 +69,7 @@ JOBS: Final = (
     # tests/system/cli/test_spark_commands.py, which reads what it prints.
     Job(
         "distribution",
-        _make("dist", WORKERS="0", SDIST_TESTS="tests/docs tests/capture tests/report tests/tools/test_conformance.py"),
+        _make("dist", WORKERS="0", SDIST_TESTS="tests/docs tests/tools/test_distribution.py tests/test_layout.py"),
         1,
         after=("environment",),
     ),

@@ -49,7 +49,8 @@ for minor in 11 12 13 14; do
 done
 
 "${pythons[0]}" -m venv "$scratch/tools"
-"$scratch/tools/bin/pip" install --quiet build twine check-wheel-contents uv
+"$scratch/tools/bin/pip" install --quiet uv
+"$scratch/tools/bin/uv" pip install --quiet --python "$scratch/tools/bin/python" build twine check-wheel-contents
 rm -rf "$folder"
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
@@ -82,7 +83,7 @@ for each in "${pythons[@]:1}"; do
   use "${wheel##*/}" "$scratch/clean/bin/python"
 done
 
-"${pythons[0]}" -m venv "$scratch/oldest"
+"$scratch/tools/bin/uv" venv --quiet --python "${pythons[0]}" "$scratch/oldest"
 "$scratch/tools/bin/uv" pip install --quiet --python "$scratch/oldest/bin/python" --resolution lowest-direct \
   "$wheel[arrow,spark,testing,plots]"
 use 'the oldest packages' "$scratch/oldest/bin/python"

@@ -16,7 +16,7 @@ from tests.kit.tables import Rows, collect, digest, local_rows, normal, segments
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.large]
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,6 @@ def test_pieces_partitions_and_hot_flows(spark: SparkSession, traffic: Path, exp
     hot.unpersist()
 
 
-@pytest.mark.large
 def test_a_stream_of_the_files(spark: SparkSession, traffic: Path, expected: Rows, tmp_path: Path) -> None:
     from amqp_sansio_spark import register, replay_stream, unfinished
 

@@ -20,7 +20,7 @@ from tests.kit.tables import Rows, collect, local_rows, normal, segments_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.large]
 
 NAMES = ("o091_pika_nack_reject_requeue", "o091_concurrent_4_clients", "o10_proton_proton_dynamic_rpc")
 
@@ -125,7 +125,6 @@ def written(spark: SparkSession, folder: Path) -> Rows:
     return found
 
 
-@pytest.mark.large
 def test_batches_restarts_and_a_driver_that_dies(
     session: SparkSession, tmp_path: Path, spark_environment: dict[str, str]
 ) -> None:

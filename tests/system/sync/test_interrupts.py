@@ -24,6 +24,8 @@ from tests.sync.test_interrupts import (
     test_an_interrupt_while_the_engine_works_gives_the_connection_up,
 )
 
+pytestmark = pytest.mark.large
+
 
 @contextmanager
 def alarms(*pauses: float) -> Generator[None]:

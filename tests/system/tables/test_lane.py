@@ -11,6 +11,8 @@ from tests.tables.test_lane import (
     test_traffic_with_less_in_it_has_the_same_events_alone,
 )
 
+pytestmark = pytest.mark.large
+
 __all__ = [
     "test_traffic_that_repeats_wraps_and_lies_has_the_same_events_alone",
     "test_traffic_with_less_in_it_has_the_same_events_alone",
