@@ -1,8 +1,9 @@
 """Pytest plug-in: `--share=K/N` takes each N-th row of a test, beginning with row K, so that N runs take them all.
 
 It is for continuous integration, where a run takes a share and the next commit another: a fault that a test of many
-rows finds is mostly in many of them. A test with fewer rows than N is taken whole, unless it has the mark `large`. With
-`--full-examples`, which leaves the other tests to the default suite, it is taken by one of the N runs.
+rows finds is mostly in many of them. A test with fewer rows than N is taken whole, unless it has the mark `large` or
+`spark`: the main way in Spark is in the default suite, and all of its tests take as long as a third of the others. With
+`--full-examples`, which leaves the other tests to the default suite, each is taken by one of the N runs.
 """
 
 from __future__ import annotations
@@ -62,10 +63,14 @@ def of_other_shares(items: Iterable[pytest.Item], chosen: Share, whole: bool) ->
         tests[item.nodeid.partition("[")[0]].append(item)
     dropped: set[str] = set()
     for name, shuffled in tests.items():
-        if whole and len(shuffled) < chosen.of and shuffled[0].get_closest_marker("large") is None:
+        if whole and len(shuffled) < chosen.of and not _takes_long(shuffled[0]):
             continue
         # Each test begins elsewhere: tests with one row would all be in the first share.
         begin = crc32(name.encode())
         rows = sorted(shuffled, key=place)
         dropped.update(row.nodeid for at, row in enumerate(rows) if (begin + at) % chosen.of != chosen.number)
     return dropped
+
+
+def _takes_long(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) is not None for name in ("large", "spark"))

@@ -61,7 +61,6 @@ def test_the_demo_shows_the_tables_and_answers(process: Run, tmp_path: Path) -> 
 
 
 @pytest.mark.spark
-@pytest.mark.large
 def test_parquet_and_page_are_those_of_the_local_engine(
     cli: Run, cli_environment: Mapping[str, str], tmp_path: Path
 ) -> None:

@@ -161,7 +161,6 @@ def run(environment: dict[str, str], folder: Path, followed: Path, captures: lis
     return said
 
 
-@pytest.mark.large
 def test_workers_and_executors_that_are_killed_change_no_row(spark_environment: dict[str, str], tmp_path: Path) -> None:
     """Neither of a batch, nor of a stream."""
     made = generate(tmp_path / "made", 200_000, versions=VERSIONS, sizes=(500,), messages=10, files=2, faults=0.5)

@@ -33,7 +33,6 @@ print(json.dumps({"digest": found, "stalled": stalled, "kind": kind}))
 """
 
 
-@pytest.mark.large
 def test_a_client_of_connect(spark_environment: dict[str, str], tmp_path: Path) -> None:
     pytest.importorskip("grpc", reason="needs pyspark[connect]")
     paths = [named(name) for name in NAMES]

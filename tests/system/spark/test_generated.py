@@ -16,7 +16,7 @@ from tests.kit.tables import Rows, collect, digest, local_rows, normal, segments
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.large]
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,6 @@ def rows(frame: DataFrame) -> list[str]:
     return sorted([repr(row) for row in collect(frame)])
 
 
-@pytest.mark.large
 def test_histories_are_the_local_ones_in_any_partitions(tables: Replay, local: list[Any]) -> None:
     from amqp_sansio_spark import histories, replay
 

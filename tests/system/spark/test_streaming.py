@@ -20,7 +20,7 @@ from tests.kit.tables import Rows, collect, local_rows, normal, segments_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.large]
+pytestmark = pytest.mark.spark
 
 NAMES = ("o091_pika_nack_reject_requeue", "o091_concurrent_4_clients", "o10_proton_proton_dynamic_rpc")
 
