@@ -82,8 +82,7 @@ JOBS: Final = (
             WORKERS="0",
             ROWS="2",
             NEWEST="tests/core tests/asyncio tests/sync tests/client tests/messaging tests/scenarios tests/sasl"
-            " tests/strategies tests/cli tests/pytest_plugin tests/arrow tests/azure tests/probe tests/docs"
-            " tests/capture tests/classic/codec tests/amqp_1_0/codec",
+            " tests/strategies tests/cli tests/pytest_plugin tests/arrow tests/capture tests/classic/codec",
         ),
         1,
         after=("environment", "environment of the newest Python"),
