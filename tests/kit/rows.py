@@ -64,7 +64,7 @@ def left_out(items: Iterable[pytest.Item], most: int | None = None) -> set[str]:
 
     With `most`, so many rows of a test are taken, whatever rules the others name.
     """
-    tests: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    small: list[pytest.Item] = []
     dropped: set[str] = set()
     for item in items:
         if item.nodeid.startswith(("tests/system/", "tests/interop/")):
@@ -72,9 +72,8 @@ def left_out(items: Iterable[pytest.Item], most: int | None = None) -> set[str]:
         if item.get_closest_marker("large") is not None:
             dropped.add(item.nodeid)
         else:
-            tests[item.nodeid.partition("[")[0]].append(item)
-    for shuffled in tests.values():
-        rows = sorted(shuffled, key=place)
+            small.append(item)
+    for rows in rows_of(small).values():
         chosen = spread(len(rows), MOST if most is None else most)
         if len(chosen) < len(rows):
             rules = [_rules(row) if most is None else frozenset[str]() for row in rows]
@@ -82,7 +81,15 @@ def left_out(items: Iterable[pytest.Item], most: int | None = None) -> set[str]:
     return dropped
 
 
-def place(item: pytest.Item) -> tuple[int, ...]:
+def rows_of(items: Iterable[pytest.Item]) -> dict[str, list[pytest.Item]]:
+    """Return the rows of each test, by its id without a row's, in the test's own order, whatever that of `items`."""
+    tests: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        tests[item.nodeid.partition("[")[0]].append(item)
+    return {name: sorted(rows, key=_place) for name, rows in tests.items()}
+
+
+def _place(item: pytest.Item) -> tuple[int, ...]:
     """Where a row stands among those of its test, as the test has them."""
     callspec = getattr(item, "callspec", None)
     return () if callspec is None else tuple(callspec.indices.values())

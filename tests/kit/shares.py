@@ -9,21 +9,20 @@ rows finds is mostly in many of them. A test with fewer rows than N is taken who
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final, NamedTuple, cast
 from zlib import crc32
 
 import pytest
 
-from .rows import keep, place
+from .rows import keep, rows_of
 
 
 class Share(NamedTuple):
     """The rows of one of several runs."""
 
     number: int
-    """Which of the runs, from 0 on."""
+    """The number of the run, from 0 on."""
     of: int
     """The number of runs that take all rows together."""
 
@@ -58,16 +57,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def of_other_shares(items: Iterable[pytest.Item], chosen: Share, whole: bool) -> set[str]:
     """Return the ids of the rows that other shares have; none of a test with few rows that is taken `whole`."""
-    tests: defaultdict[str, list[pytest.Item]] = defaultdict(list)
-    for item in items:
-        tests[item.nodeid.partition("[")[0]].append(item)
     dropped: set[str] = set()
-    for name, shuffled in tests.items():
-        if whole and len(shuffled) < chosen.of and not _takes_long(shuffled[0]):
+    for name, rows in rows_of(items).items():
+        if whole and len(rows) < chosen.of and not _takes_long(rows[0]):
             continue
         # Each test begins elsewhere: tests with one row would all be in the first share.
         begin = crc32(name.encode())
-        rows = sorted(shuffled, key=place)
         dropped.update(row.nodeid for at, row in enumerate(rows) if (begin + at) % chosen.of != chosen.number)
     return dropped
 

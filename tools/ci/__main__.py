@@ -65,7 +65,7 @@ JOBS: Final = (
     _pure("conformance", _make("conformance-check"), 0.5, after=("tests",)),
     _pure("rows and examples left out", _make("test-rest", WORKERS="0"), 1, after=("environment",)),
     # The sdist has each file of the tree. Those tests run in it that read files which git or a checkout could have had.
-    # `make demo` runs here with the oldest packages, and with those of this tree in
+    # `make demo` runs here with the oldest packages, and with those of this tree, in one of the shares, in
     # tests/system/cli/test_spark_commands.py, which reads what it prints.
     Job(
         "distribution",
