@@ -4,7 +4,7 @@ import ast
 import importlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
@@ -211,16 +211,24 @@ SIMULATED = [ADAPTERS / name / f"amqp_sansio_{name}" / "simulated.py" for name i
 """An adapter's programs in a simulated world, which are for tests too."""
 
 
-def test_nothing_but_tests_imports_what_is_for_tests() -> None:
-    files = [(path, ROOT) for path in python_files(CORE) if not path.is_relative_to(TESTING)]
-    adapters = [each for each in adapter_files() if not each[0].is_relative_to(FOR_TESTS)]
-    wrong = [
-        f"{found.place} imports {found.module}"
-        for path, base in files + adapters
-        for found in imports(path, base)
-        if f"{found.module}.{found.name}".startswith("amqp_sansio.testing") and path not in SIMULATED
-    ]
-    assert not wrong, "\n".join(wrong)
+@pytest.mark.parametrize("part", [part for part in PARTS if CORE / part != TESTING])
+def test_no_part_of_the_core_imports_what_is_for_tests(part: str) -> None:
+    assert not list(imports_for_tests((path, ROOT) for path in core_files(part)))
+
+
+@pytest.mark.parametrize(
+    "adapter", sorted({base for _, base in adapter_files()} - {FOR_TESTS}), ids=lambda path: path.name
+)
+def test_no_adapter_imports_what_is_for_tests(adapter: Path) -> None:
+    assert not list(imports_for_tests(each for each in adapter_files() if each[1] == adapter))
+
+
+def imports_for_tests(files: Iterable[tuple[Path, Path]]) -> Iterator[str]:
+    """Each import of the package for tests in the files, given as (file, folder its package stands in)."""
+    for path, base in files:
+        for found in imports(path, base):
+            if f"{found.module}.{found.name}".startswith("amqp_sansio.testing") and path not in SIMULATED:
+                yield f"{found.place} imports {found.module}"
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar, cast
 
 import pytest
 from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
+from hypothesis.internal import charmap
 from hypothesis.internal.conjecture import engine, providers
 from hypothesis.internal.constants_ast import Constants
 
@@ -114,6 +115,9 @@ class _Sample:
                 continue
             self._scaled[id(test)] = test
             _scale(test, EXAMPLES_SHARE, STEPS_SHARE, getattr(test, _SAMPLE, MOST))
+        if self._scaled:
+            # In a new checkout that takes two seconds, which whoever draws the first text would be blamed for.
+            charmap.intervals_from_codec("utf-8")
 
 
 class _Full:
