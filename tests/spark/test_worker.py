@@ -1,6 +1,7 @@
 """What a task does, without Spark: Arrow batches of segments in, rows out."""
 
-from collections.abc import Iterator, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 import pytest
@@ -14,6 +15,7 @@ import pyarrow as pa
 from amqp_sansio import AMQP_1_0
 from amqp_sansio.capture import CaptureDamage, Segment, sort_key
 from amqp_sansio.recorded.tables import COLUMNS, replay_segments
+from amqp_sansio_spark.join_worker import EventsTask, HistoryTask, StepsTask, TopologyTask
 from amqp_sansio_spark.plans import Setting
 from amqp_sansio_spark.segments import ARROW_SCHEMA, from_batch, to_batches
 from amqp_sansio_spark.tables import setting_of
@@ -143,3 +145,61 @@ def test_what_is_not_amqp_is_counted_and_has_no_rows() -> None:
 def test_a_wrong_port_is_named() -> None:
     with pytest.raises(ValueError, match="a port is 1 to 65535, not 0"):
         setting_of("size", 0.0, ports=(0,))
+
+
+TASKS: dict[str, Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]] = {
+    "replay": ReplayTask(("events",)),
+    "passed": PassedTask(Setting()),
+    "events": EventsTask(("events",)),
+    "steps": StepsTask(Setting()),
+    "topology": TopologyTask(),
+    "histories": HistoryTask(),
+}
+
+
+@pytest.fixture
+def usual() -> Iterator[tuple[int, int, int]]:
+    """Python's own thresholds of the collector, which the suite raises for itself."""
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    yield gc.get_threshold()
+    gc.set_threshold(*before)
+
+
+@pytest.mark.parametrize("ended", ["at its end", "by an error"])
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_the_collector_looks_seldom_for_as_long_as_a_task_runs(
+    task: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], ended: str, usual: tuple[int, int, int]
+) -> None:
+    seen: list[tuple[int, int, int]] = []
+
+    def given() -> Iterator[pa.RecordBatch]:
+        seen.append(gc.get_threshold())
+        if ended == "by an error":
+            raise ValueError(ended)
+        yield from ()
+
+    if ended == "by an error":
+        with pytest.raises(ValueError, match=ended):
+            list(task(given()))
+    else:
+        assert not list(task(given()))
+    assert [each[0] > usual[0] for each in seen] == [True]
+    assert gc.get_threshold() == usual
+
+
+def test_a_task_that_nobody_reads_to_its_end_leaves_the_collector_as_it_was(usual: tuple[int, int, int]) -> None:
+    made = ReplayTask(("events",))(batches(in_order(found()), 1000))
+    next(made)
+    assert gc.get_threshold() != usual
+    made.close()
+    assert gc.get_threshold() == usual
+
+
+@pytest.mark.parametrize("threshold", [0, 1_000_000])
+def test_a_collector_that_looks_never_or_more_seldom_stays_so(threshold: int, usual: tuple[int, int, int]) -> None:
+    gc.set_threshold(threshold, *usual[1:])
+    made = ReplayTask(("events",))(batches(in_order(found()), 1000))
+    next(made)
+    assert gc.get_threshold() == (threshold, *usual[1:])
+    made.close()
