@@ -25,7 +25,7 @@ from amqp_sansio.recorded.tables import Row
 from amqp_sansio_arrow.builders import arrow_schema, batch_of
 
 from .plans import Setting
-from .worker import FlowRows, Output, ReplayTask
+from .worker import FlowRows, Output, ReplayTask, seldom_collected
 
 _ROWS: Final = 2000
 _ACT: Final = tuple([name for name, _ in TOPOLOGY_COLUMNS])
@@ -92,33 +92,32 @@ _NO_MESSAGE: Final = (None,) * len(Message._fields)
 class TopologyTask:
     """A function for `mapInArrow`: turns batches of events, sorted by connection and seq, into acts of the topology."""
 
+    @seldom_collected
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Fold one partition."""
         events = (event for batch in batches for event in starmap(Happening, zip(*_columns(batch), strict=True)))
-        return _batches(fold_topology(events), "topology")
+        yield from _batches(fold_topology(events), "topology")
 
 
 class HistoryTask:
-    """A function for `mapInArrow`: turns batches of a bucket, a message's columns and an act as JSON into steps of
-    histories. For each bucket the topology comes first, then its messages body by body.
+    """A function for `mapInArrow`: turns batches of a message's columns and an act as JSON into steps of histories.
+
+    In a partition the topology comes first, then the messages body by body.
     """
 
+    @seldom_collected
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Join one partition."""
-        return _batches(self._steps(batches), "histories")
+        yield from _batches(self._steps(batches), "histories")
 
     def _steps(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Any, ...]]:
-        current: object = None
         acts: list[tuple[Any, ...]] = []
         topology: Topology | None = None
         body: tuple[str, int] | None = None
         matcher: Matcher | None = None
         for batch in batches:
-            buckets, *columns, told = _columns(batch)
-            messages = starmap(Message, zip(*columns, strict=True))
-            for bucket, message, act in zip(buckets, messages, told, strict=True):
-                if bucket != current:
-                    current, acts, topology, body = bucket, [], None, None
+            *columns, told = _columns(batch)
+            for message, act in zip(starmap(Message, zip(*columns, strict=True)), told, strict=True):
                 if act is not None:
                     acts.append(tuple(map(json.loads(act).get, _ACT)))
                     continue

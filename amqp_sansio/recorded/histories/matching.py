@@ -7,7 +7,6 @@ pushed in the order of their time, and each returns the steps that it adds.
 from __future__ import annotations
 
 import json
-from bisect import insort
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
@@ -23,6 +22,8 @@ Step = tuple[Any, ...]
 CERTAIN: Final = "certain"
 LIKELY: Final = "likely"
 POSSIBLE: Final = "possible"
+_STRONG: Final = frozenset({"message-id", "correlation-id", "route", "queue", "binding", "x-death"})
+"""The evidence that tells a publish from others with its body."""
 _RANKS: Final = {"publish": 0, "return": 1}
 _SECOND: Final = 1_000_000_000
 
@@ -208,8 +209,8 @@ class Matcher:
         self, message: Message, queue: str | None, deaths: list[dict[str, Any]]
     ) -> tuple[History, str, str] | None:
         """Return the history, its evidence, and the certainty."""
-        candidates: list[tuple[tuple[bool, int, str, int], Line, History, bool]] = []
-        rivals = 0
+        best: tuple[tuple[bool, int, str, int], Line, History, bool] | None = None
+        alone = True
         for line in self._lines.compatible(message, deaths, self._dies_to(message, queue)):
             dead = bool(deaths)
             if line.route.queue is not None and queue is not None and line.route.queue != queue and not dead:
@@ -220,23 +221,19 @@ class Matcher:
             if pick is None:
                 continue
             history, more = pick
-            rivals += more
+            alone = alone and best is None and not more
             weak = line.route.exchange is None or message.exchange is None
-            insort(
-                candidates,
-                ((weak, history.message.ts_ns, history.message.connection, history.message.seq), line, history, dead),
-                key=lambda each: each[0],
-            )
-        if not candidates:
+            published = history.message
+            rank = (weak, published.ts_ns, published.connection, published.seq)
+            if best is None or rank < best[0]:
+                best = (rank, line, history, dead)
+        if best is None:
             return None
-        _, line, history, dead = candidates[0]
+        _, line, history, dead = best
         evidence = self._evidence(line, history, message, queue, deaths)
-        alone = len(candidates) == 1 and not rivals
         if not alone:
             evidence.append("order")
-        strong = any(
-            [each in evidence for each in ("message-id", "correlation-id", "route", "queue", "binding", "x-death")]
-        )
+        strong = not _STRONG.isdisjoint(evidence)
         empty = not message.body_size
         if alone:
             certainty = CERTAIN if strong and (not empty or "message-id" in evidence) else LIKELY
@@ -265,12 +262,10 @@ class Matcher:
     ) -> list[str]:
         published = history.message
         evidence: list[str] = []
-        for name, ours, theirs in (
-            ("message-id", published.message_id, message.message_id),
-            ("correlation-id", published.correlation_id, message.correlation_id),
-        ):
-            if ours is not None and ours == theirs:
-                evidence.append(name)
+        if message.message_id is not None and published.message_id == message.message_id:
+            evidence.append("message-id")
+        if message.correlation_id is not None and published.correlation_id == message.correlation_id:
+            evidence.append("correlation-id")
         evidence.append("body" if message.body_sha256 else "body size")
         route = line.route
         if deaths:
