@@ -42,7 +42,7 @@ BODY = b"x" * 4096
 BIG = 64 << 20
 SMALL = 1 << 20
 PARTITIONS = 16
-SHAPE = 32 << 20
+SHAPE = 192 << 20
 """Octets of the larger capture that the CPU seconds for a GB come from."""
 READ_GOAL = 400_000
 GB = 1_000_000_000
@@ -98,7 +98,8 @@ def cpu_per_gigabyte(spark: SparkSession, folder: str) -> list[Case]:
     """Return the CPU seconds for a GB of 0-9-1 with messages of 128 octets, by job; `peer` is the goal.
 
     They are those of the octets that a large capture has more than a small one: what a query costs without a row, such
-    as planning and starting workers, isn't counted. The first run lets the JVM compile. Takes two minutes, alone by
+    as planning and starting workers, isn't counted. The first run lets the JVM compile, which goes on for tens of
+    seconds: of captures of 32 MB it was a third of the figures. Takes three minutes, alone by
     `python -m benchmarks.spark_bench gigabyte`.
     """
     small, large = Path(folder) / "shape-small", Path(folder) / "shape-large"
