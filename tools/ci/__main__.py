@@ -21,7 +21,7 @@ from . import Job, run
 UNSTABLE: Final = "build/unstable"
 PROCESSORS: Final = 1
 """So many more than there are: none is idle while one of the jobs waits."""
-SHARES: Final = 4
+SHARES: Final = 6
 """Runs that take all rows together."""
 FUZZ_S: Final = "1200"
 """The fuzzer ends by the number of its inputs; after so many seconds it would leave some out."""
