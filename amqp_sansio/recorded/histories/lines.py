@@ -290,7 +290,7 @@ class Lines:
         own = self._by_id.get(message.message_id)
         if own is not None:
             yield own
-        if message.message_id is None and len(self._by_id) > (own is not None):
+        if message.message_id is None and (own is None or len(self._by_id) > 1):
             # Another version may have had an id that this one can't express.
             yield {
                 key: line
